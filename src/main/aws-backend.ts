@@ -39,11 +39,11 @@ export const AWS_BACKEND: BackendModule<'aws'> = {
   describe: ({ backend }) => ({ table: backend.tableName }),
   open,
   openWorker,
-  // Workers reach AWS by themselves, and wait for it there.
+  // Workers connect to AWS themselves, and wait for it there.
   isControllerGone: () => false,
 
   async connectHeartbeat({ backend }, { clock }) {
-    // The thread itself reports a beat that could not be made.
+    // The thread itself reports a failed beat.
     const end = openWorkerEnd(openAwsClients(), backend, clock, () => {});
     return { ...end, closed: new Promise(() => {}) };
   },
@@ -55,18 +55,18 @@ export const AWS_BACKEND: BackendModule<'aws'> = {
 };
 
 /**
- * So that every 25 seconds, unless a lease is set, the progress of slow items is seen and a worker that dies takes no more
- * with it. More often would cost more than all the rest: a settle is seven write units, whatever the number of items.
+ * With the default lease, progress of slow items is visible every 25 seconds, and a dying worker loses no more than
+ * that. More often would cost more than everything else: a settle is seven write units, whatever the number of items.
  */
 const SETTLES_PER_LEASE = 12;
 
 /**
- * A leader may not know for 15 seconds that it was overtaken, and what it sends to S3 last is given up after 30
- * (`SHARED_CALL_MS`); the rest is for requests that are on their way then. Shorter leases are for tests.
+ * A leader may not notice for 15 seconds that it was overtaken, and its last calls to S3 are given up after 30
+ * (`SHARED_CALL_MS`); the rest is for requests under way then. Shorter leases are for tests.
  */
 const HANDOVER_MS = 60_000;
 
-/** A look is two reads, whatever the number of items. What an operator changes takes effect within five seconds. */
+/** A look is two reads, whatever the number of items. Operators' changes take effect within five seconds. */
 const PAUSES_EVERY_MS = 4000;
 
 /** One write unit per worker, host and lease; changed limits and shares take effect within it. */
@@ -74,16 +74,19 @@ export const SHARE_LEASE_MS = 3000;
 
 /** A changed policy is in force within five seconds; each look is a read of the job. */
 const ORDER_GOOD_MS = 4000;
-/** A report is a read and a write per host and job, whatever the number of requests. Less than the window of the records. */
+/**
+ * A report is a read and a write per host and job, whatever the number of requests. Must be shorter than the window of
+ * the records.
+ */
 const SEEN_EVERY_MS = 10_000;
 
-/** How often a controller looks, and a worker tells, by the length of a lease. */
+/** How often a controller looks and a worker reports, by the length of a lease. */
 export function awsPace(leaseMs: number) {
   return {
     settleEveryMs: leaseMs / SETTLES_PER_LEASE,
     controller: {
       leaseMs,
-      // A message is late because no worker is free, far more often than because it is lost; doubling it costs little.
+      // A message is late because no worker is free, far more often than because it is lost; a duplicate costs little.
       lostAfterMs: 15 * 60_000,
       leadMs: Math.min(15_000, 2 * leaseMs),
       handoverMs: Math.min(HANDOVER_MS, 8 * leaseMs),
@@ -133,24 +136,24 @@ async function open(config: ConfigFor<'aws'>, onTrouble: OnTrouble): Promise<Bac
     settings: { ...awsPace(config.leaseMs).controller, itemManifests: results.hasItemManifests },
     // A claim is not worth a row of news; the feed looks again at every tick anyway.
     feedSettings: { idleMs: 0 },
-    // Nothing is put by: there is always room.
+    // No reserve is needed: there is always space.
     makeRoom: async () => {},
     async sweep() {
       await dynamo.sweep();
       await results.sweep();
     },
-    // They go to AWS by themselves.
+    // Workers connect to AWS themselves.
     acceptWorkers: async (onWorker) => followChildren(ledger, clock, onWorker),
   };
 }
 
 /**
- * What is missing, or not for us, will not come by waiting: the process ends and says so. Trouble is another matter: an
- * engine that starts in the middle of it waits until it is over.
+ * Missing resources or permissions do not appear by waiting: the process ends with a message. Temporary trouble is
+ * different: an engine that starts in the middle of it waits until it is over.
  */
 async function mustBeThere({ dynamo }: AwsClients, look: () => Promise<unknown>): Promise<void> {
   try {
-    // Later these fail for a moment, if the service that gives them out does; at the start they are not there at all.
+    // Later these may fail for a moment, with the service that issues them; at the start they are missing altogether.
     await Promise.all([dynamo.config.region(), dynamo.config.credentials()]);
     await look();
   } catch (error) {
@@ -167,7 +170,7 @@ function unlessRefused(error: unknown): void {
   if (error instanceof Error && '$fault' in error && error.$fault === 'client') throw error;
 }
 
-/** A child that died is known to be dead at once, long before its leases run out. */
+/** A child that died is known to be dead at once, long before its leases expire. */
 function followChildren(
   ledger: Pick<LeaseBook, 'abandon'>,
   clock: Clock,
@@ -191,13 +194,13 @@ function followChildren(
   async function leave(worker: string, { code, signal }: Extract<PoolChange, { kind: 'died' }>): Promise<void> {
     const reason = signal ?? `code ${code}`;
     try {
-      // One that ended as it should has settled or given back all that it had.
+      // One that ended properly has settled or given back everything.
       const abandoned = code === 0 ? 0 : await ledger.abandon(worker, clock.now());
       onWorker({ kind: 'worker-left', worker, reason, abandoned });
     } catch (error) {
       onWorker({ kind: 'worker-left', worker, reason, abandoned: 0 });
       const why = errorMessage(error);
-      onWorker({ kind: 'connection-trouble', worker, reason: `its leases run out by themselves: ${why}` });
+      onWorker({ kind: 'connection-trouble', worker, reason: `its leases will expire: ${why}` });
     }
   }
 }
@@ -214,7 +217,7 @@ async function openWorker(
     await end.close();
     results.close();
   };
-  // A table that is not there would be noticed with batches in hand. A queue that is not there is waited for.
+  // A missing table would only be noticed after batches were claimed. A missing queue is waited for.
   await mustBeThere(clients, () => leases.workOrder('nobody')).catch(async (error: unknown) => {
     await close();
     throw error;

@@ -11,7 +11,7 @@ const PATIENCE_MS = 15_000;
 
 /** Checks table and queues; with `create`, creates what is missing first. */
 export function checkAws(aws: AwsBackendConfig, options: InspectOptions): Promise<readonly Check[]> {
-  // The bucket is a matter of the results, which may be elsewhere.
+  // The bucket belongs to the results, which may be elsewhere.
   const settings = { ...aws, bucket: null };
   return checkWithin(options, async (clients, deps) => {
     const { made, problems } = options.create ? await provisionAws(clients, settings, deps) : NOTHING_MADE;

@@ -23,26 +23,29 @@ import type { SiteTools, WorkerSiteTools } from './site-data.ts';
 
 export type BackendKind = BackendConfig['kind'];
 
-/** The settings of a process whose jobs are kept in a backend of this kind. */
+/** The settings of a process whose jobs are in a backend of this kind. */
 export type ConfigFor<Kind extends BackendKind> = Config & {
   readonly backend: Extract<BackendConfig, { readonly kind: Kind }>;
 };
 
 export type OnTrouble = (where: string, error: unknown) => void;
 
-/** All that a kind of backend is to the rest of the program. A new kind is a file that exports one, and a row of `backends.ts`. */
+/**
+ * Everything that the rest of the program needs of a backend. A new kind is a file that exports one, and a row of
+ * `backends.ts`.
+ */
 export interface BackendModule<Kind extends BackendKind = BackendKind> {
-  /** What a worker's slot is counted in: for `trawl doctor`. */
+  /** The unit of a worker's slots, for `trawl doctor`. */
   readonly slotUnit: 'items' | 'batches';
   /** Where jobs are kept, as fields for the log. */
   describe(config: ConfigFor<Kind>): Readonly<Record<string, string>>;
   open(config: ConfigFor<Kind>, onTrouble: OnTrouble): Promise<Backend>;
   openWorker(config: ConfigFor<Kind>, deps: WorkerBackendDeps): Promise<WorkerBackend>;
-  /** True for an error of a worker whose controller is gone, which another controller may replace. */
+  /** True for an error of a worker whose controller is gone; another controller may replace it. */
   isControllerGone(error: unknown): boolean;
   /** A connection for the heartbeat thread of a worker, apart from the worker's own. */
   connectHeartbeat(config: ConfigFor<Kind>, deps: HeartbeatDeps): Promise<HeartbeatConnection>;
-  /** Checks everything but the results, whether or not an engine runs on it. */
+  /** Checks everything except the results, whether or not an engine runs on it. */
   inspect(config: ConfigFor<Kind>, options: InspectOptions): Promise<readonly Check[]>;
 }
 
@@ -60,15 +63,15 @@ interface HeartbeatDeps {
   readonly signal: AbortSignal;
 }
 
-/** What an engine runs on: adapters that belong together, and how the controller is set for them. */
+/** What an engine runs on: a set of adapters, and settings of the controller for them. */
 export interface Backend extends SiteTools {
   readonly clock: Clock;
   readonly ledger: Ledger;
   readonly leadership: Leadership;
   readonly store: ResultStore;
-  /** Null where the bytes have no address of their own. */
+  /** Null if the bytes cannot be linked to. */
   readonly links: ResultLinks | null;
-  /** Where a reader finds an artifact without us. */
+  /** Where a reader finds an artifact without the API. */
   readonly pathOf: (artifact: StoredArtifact) => string;
   readonly queue: WorkQueue;
   readonly hostPauses: HostPauses;
@@ -80,14 +83,14 @@ export interface Backend extends SiteTools {
   /** Names this controller among those that may lead. */
   readonly holder: string;
   readonly settings: ControllerSettings;
-  /** What is other than usual for those who watch a job. */
+  /** Overrides of the default feed settings. */
   readonly feedSettings: Partial<JobFeedsSettings>;
   /** See StorageGuard. */
   probe(): Promise<void>;
   makeRoom(): Promise<void>;
-  /** Removes what former processes left; that may take minutes. */
+  /** Removes what former processes left behind; that may take minutes. */
   sweep(): Promise<void>;
-  /** Workers may come from now on, and `onWorker` hears of those that are known here. */
+  /** Workers may connect from now on; `onWorker` is notified of those that are known here. */
   acceptWorkers(onWorker: (event: WorkerEvent) => void): Promise<WorkerReception>;
   close(): Promise<void>;
 }
@@ -98,9 +101,9 @@ export type WorkerEvent = Extract<
 >;
 
 export interface WorkerReception {
-  /** Called for worker processes that this engine started, for a backend to which they do not report by themselves. */
+  /** Called for worker processes that this engine started, for a backend that does not hear from them directly. */
   heardOfChild(change: PoolChange): void;
-  /** The lanes from which workers take work; null where that is not known. */
+  /** The lanes that workers serve; null if unknown. */
   lanes(): ReadonlySet<Lane> | null;
   close(): Promise<void>;
 }
@@ -114,12 +117,12 @@ export interface WorkerBackend extends WorkerSiteTools {
   readonly hostPauses: WorkerHostPauses;
   readonly hostSettings: WorkerHostSettings;
   readonly hostShares: HostShares;
-  /** How often a worker renews what it has reserved of a host's limits. */
+  /** How often a worker renews its share of a host's limits. */
   readonly shareLeaseMs: number;
   readonly itemWaits: WorkerItemWaits;
   /** How often a worker exchanges paused hosts with the others, and looks for changed settings of hosts. */
   readonly pausesEveryMs: number;
-  /** How long a worker may use what it knows of a job's policy. */
+  /** How long a worker may use a job's policy before asking again. */
   readonly orderGoodMs: number;
   readonly hostRecords: WorkerHostRecords;
   /** How often a worker reports what it did at hosts. */

@@ -14,8 +14,8 @@ export interface OpenBrowserTools {
 }
 
 /**
- * Browsers for scrapers. No process starts before the first item needs one. It is loaded by processes that have a use for
- * browsers, and by no others: Playwright alone takes longer to load than a worker takes to start.
+ * Browsers for scrapers. No browser starts before the first item needs one. Loaded only by processes that need
+ * browsers: Playwright alone takes longer to load than a worker takes to start.
  */
 export function openBrowserTools(
   config: Config,

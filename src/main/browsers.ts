@@ -20,7 +20,7 @@ import { chromiumDeps } from './chromium.ts';
 
 interface BrowsersDeps {
   readonly clock: Clock;
-  /** Besides our own: those of the egress. */
+  /** Arguments of the egress, in addition to our own. */
   readonly args: readonly string[];
   readonly headless: boolean;
   /** Pause before each step of a browser; 0 for none. */
@@ -39,13 +39,13 @@ export interface OpenBrowsers extends BrowserContexts {
 const OPEN_MS = 60_000;
 const LOOK_EVERY_MS = 5000;
 const SWEEP_EVERY_MS = 5 * 60_000;
-/** A page that leaks does so slowly, and a browser is started in a fraction of a second. */
+/** Pages leak slowly, and a browser starts in a fraction of a second. */
 const MAX_AGE_MS = 60 * 60_000;
-/** What a session costs at most that could not be released. It must be longer than our own age limit. */
+/** Limits the cost of a session that could not be released. It must be longer than our own age limit. */
 const BROWSERBASE_SECONDS = 1800;
 const BROWSERBASE_AGE_MS = 1500 * 1000;
 
-/** Nothing is started before the first item needs it, except for a sweep of what dead processes have left. */
+/** Nothing is started before the first item needs it, except for a sweep of what dead processes left behind. */
 export function openBrowsers(config: Config, { clock, args, headless, slowMs, onTrouble }: BrowsersDeps): OpenBrowsers {
   const provider = openProvider(config, clock);
   const { slots } = laneConfig(config, 'browser');
@@ -80,7 +80,9 @@ export function openBrowsers(config: Config, { clock, args, headless, slowMs, on
   };
 }
 
-/** At the start, and now and then: the answer to the creation of a remote session may have come after we gave up. */
+/**
+ * Sweeps at the start, and from time to time: a remote session may have been created after we gave up waiting for it.
+ */
 async function sweepAgain(
   provider: BrowserProvider,
   clock: Clock,
@@ -93,7 +95,7 @@ async function sweepAgain(
   }
 }
 
-/** A provider for each name. */
+/** Opens the provider with this name. */
 export function openProvider(config: Config, clock: Clock, name = config.browserProvider): BrowserProvider {
   const temporaryDir = tmpdir();
   if (name === 'cdp') return new CdpProvider({ clock, temporaryDir, endpoint: config.cdpUrl });

@@ -1,4 +1,4 @@
-/** One thing that `trawl doctor` looked at. A result other than `ok` comes with advice. */
+/** One thing that `trawl doctor` checked. A result other than `ok` comes with advice. */
 export interface Check {
   readonly name: string;
   readonly result: 'ok' | 'warning' | 'problem';
@@ -6,11 +6,11 @@ export interface Check {
   readonly advice?: string;
 }
 
-/** How `trawl doctor` looks. */
+/** How `trawl doctor` checks. */
 export interface InspectOptions {
   /** Create what is missing first, and report that too. */
   readonly create: boolean;
-  /** Leave out what needs the network. */
+  /** Skip checks that need the network. */
   readonly offline: boolean;
 }
 

@@ -1,2 +1,2 @@
-/** Begins the names of workers that end with the process which started them. */
+/** Prefix of the names of workers that end with the process that started them. */
 export const CHILD = 'child-';

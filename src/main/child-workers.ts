@@ -5,9 +5,10 @@ import type { Clock } from '../ports/clock.ts';
 import { type PoolProcess, startWorkerPool, type WorkerPool } from '../worker/pool.ts';
 
 /**
- * For the C library's allocator: a large block goes back to the system when it is freed, always. By default it learns from
- * the first such blocks to keep them, and a worker that met a few large pages stays tens of megabytes larger. `bin/trawl`
- * and the image set the same value for their own process; it is repeated for workers of a process started by other means.
+ * For the C library's allocator: a freed large block always goes back to the system. By default it learns from the
+ * first such blocks to keep them, and a worker that met a few large pages stays tens of megabytes larger. `bin/trawl`
+ * and the image set the same value for their own process; it is repeated for workers of a process started by other
+ * means.
  */
 const RETURN_LARGE_MEMORY = { MALLOC_MMAP_THRESHOLD_: '131072' };
 

@@ -13,13 +13,13 @@ export async function installChromium(config: ChromiumConfig, onProgress: (line:
   return ensureChromium({ ...chromiumDeps(config), onProgress });
 }
 
-/** The Chromium of this machine, if there is one that works. Nothing is installed. */
+/** The Chromium of this machine, if a working one exists. Nothing is installed. */
 export async function existingChromium(config: ChromiumConfig): Promise<Chromium | null> {
   const { findChromium } = await import('../sessions/chromium/find-chromium.ts');
   return (await findChromium(chromiumDeps(config))).found;
 }
 
-/** Only those who use browser scrapers need one, so that its absence is a problem for them alone. */
+/** Only browser scrapers need one, so its absence is a problem only for them. */
 export async function checkChromium(config: ChromiumConfig & Pick<Config, 'browserWorkers'>): Promise<Check> {
   const { findChromium, showFailed } = await import('../sessions/chromium/find-chromium.ts');
   const { found, failed } = await findChromium(chromiumDeps(config));

@@ -1,2 +1,2 @@
-/** What client commands need besides the contract: they start nothing here, so they must not load the engine. */
+/** What client commands need besides the contract. They start nothing here, so they must not load the engine. */
 export { systemClock } from '../adapters/system/clock.ts';

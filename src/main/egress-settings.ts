@@ -20,7 +20,7 @@ export function egressSettings(config: Config) {
   };
 }
 
-/** What a kind of proxy lacks for workers with this configuration; null for nothing. */
+/** What a kind of proxy lacks for workers with this configuration; null if nothing. */
 export function proxyProblem(config: Config, type: ProxyType): string | null {
   try {
     const way = readProxies(config).ways[type];

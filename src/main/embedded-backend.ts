@@ -15,7 +15,7 @@ export const EMBEDDED_BACKEND: BackendModule<'embedded'> = {
   isControllerGone: (error) => error instanceof OwnerGone,
 
   async open(config, onTrouble) {
-    // A worker has no use for SQLite and what is built on it.
+    // A worker does not need SQLite and what is built on it.
     const { openOwner } = await import('./embedded-owner.ts');
     return await openOwner(config, onTrouble);
   },
@@ -37,11 +37,11 @@ export const EMBEDDED_BACKEND: BackendModule<'embedded'> = {
 
 /** Throws OwnerGone while there is no controller. */
 async function openWorker(config: Config, { id, clock, stop }: WorkerBackendDeps): Promise<WorkerBackend> {
-  // A worker may be there before its first controller.
+  // A worker may start before its first controller.
   await mkdir(config.dataDir, { recursive: true, mode: PRIVATE_FOLDER });
   const socketPath = workerSocketPath(config.dataDir);
   const owner = await connectToOwner({ socketPath, workerId: id, role: 'main', clock, signal: stop });
-  // After the owner, who makes the store if it is new.
+  // After the owner, which creates the store if it is new.
   const results = await (await loadResults(config)).open(config, clock, 'guest').catch(async (error: unknown) => {
     await owner.close();
     throw error;
@@ -54,7 +54,7 @@ async function openWorker(config: Config, { id, clock, stop }: WorkerBackendDeps
     },
     store: results.store,
     ...workerSiteTools(owner.siteData, results.store),
-    // The owner gathers what all of its workers settle.
+    // The owner combines the settles of all its workers.
     settleEveryMs: 0,
     // A change takes effect within a second.
     pausesEveryMs: 500,

@@ -14,7 +14,7 @@ import { CHILD } from './child-name.ts';
 import { loadResults } from './results-backends.ts';
 import { servedSiteData, siteTools } from './site-data.ts';
 
-/** Ledger and results of a data directory, and nothing that runs. A process that has them owns the directory. */
+/** Ledger and results of a data directory, without anything running. The process that opens them owns the directory. */
 export async function openStorage(config: Config) {
   const clock = systemClock();
   prepareDataDirectory(config.dataDir);
@@ -51,7 +51,7 @@ export async function openStorage(config: Config) {
     hasItemManifests: results.hasItemManifests,
     check: (artifact: StoredArtifact) => results.check(artifact),
     async makeRoom() {
-      // Another process may own a directory that was put in the place of ours, and the reserve in it.
+      // Another process may own a directory that replaced ours, and the reserve in it.
       if (embedded.isInPlace()) await reserve.giveUp();
     },
     async probe() {
@@ -82,7 +82,7 @@ export async function openOwner(config: Config, onTrouble: OnTrouble): Promise<B
     queue,
     hostPauses,
     itemWaits,
-    // Only one process can own the directory, so that its successor need not wait for its lead to run out.
+    // Only one process can own the directory, so its successor need not wait for the lead to expire.
     holder: 'the owner of the data directory',
     settings: {
       leaseMs: config.leaseMs,
@@ -97,13 +97,14 @@ export async function openOwner(config: Config, onTrouble: OnTrouble): Promise<B
       itemsPerBatch: 1,
       itemManifests: storage.hasItemManifests,
     },
-    // Whatever happens to a job, happens here and is heard; only who waits for another try is seen by looking.
+    // Everything that happens to a job happens here and is reported; only items that wait for another try must be
+    // looked up.
     feedSettings: { idleMs: 1000 },
     async acceptWorkers(onWorker) {
       const socketPath = workerSocketPath(config.dataDir);
       const served = { ledger, queue, hostPauses, hostSettings, hostShares, hostRecords, itemWaits, siteData };
       const server = await serveWorkers({ ...served, socketPath, clock, onWorker });
-      // Children greet like all others, and a connection that ends says sooner than anybody that one died.
+      // Children connect like all others, and the end of their connection is the first sign that one died.
       return { heardOfChild: () => {}, lanes: () => server.lanes(), close: () => server.close() };
     },
     async close() {
@@ -114,5 +115,5 @@ export async function openOwner(config: Config, onTrouble: OnTrouble): Promise<B
   };
 }
 
-/** Workers that were killed leave files, and a service may run for months. */
+/** Killed workers leave files behind, and a service may run for months. */
 const SWEEP_EVERY_MS = 15 * 60_000;

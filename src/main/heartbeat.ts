@@ -3,7 +3,7 @@ import type { Config } from '../config.ts';
 import { runHeartbeatThread } from '../worker/heartbeat-thread.ts';
 import { loadBackend } from './backends.ts';
 
-/** What the heartbeat thread needs in order to connect as its worker does; it is copied to the thread. */
+/** What the heartbeat thread needs in order to connect like its worker; it is copied to the thread. */
 export interface HeartbeatStart {
   readonly config: Config;
   readonly workerId: string;

@@ -11,7 +11,7 @@ import { findScrapers } from './scrapers.ts';
 
 export type Inspection = ReturnType<typeof inspect>;
 
-/** What `trawl doctor` can learn about an installation, whether or not an engine runs on it. */
+/** What `trawl doctor` can find out about an installation, whether or not an engine runs on it. */
 export function inspect(config: Config) {
   const clock = systemClock();
   return {
@@ -21,7 +21,7 @@ export function inspect(config: Config) {
       const names = openNameLookup({ clock, servers: egressSettings(config).dnsServers });
       return await names.lookup(name).finally(() => names.close());
     },
-    /** What comes back through each proxy that is set up. */
+    /** The result of trying each configured proxy. */
     proxies: (options: Pick<InspectOptions, 'offline'>) => tryProxies(config, clock, options.offline),
     storage: (options: InspectOptions) => checkStorage(config, options),
     /** The Chromium of browser scrapers. */
@@ -43,7 +43,10 @@ export function inspect(config: Config) {
   };
 }
 
-/** Loaded on demand: it brings the HTTP client along. Settings that cannot be read are a problem of egress. */
+/**
+ * Loaded on demand, because it includes the HTTP client. Settings that cannot be read are reported as a problem of
+ * egress.
+ */
 async function tryProxies(config: Config, clock: Clock, isOffline: boolean): Promise<readonly Check[]> {
   try {
     egressSettings(config);
@@ -59,7 +62,7 @@ async function checkStorage(config: Config, options: InspectOptions): Promise<re
   const results = await loadResults(config);
   const checks = await Promise.all([backend.inspect(config, options), results.inspect(config, options)]);
   const texts = new Set<string>();
-  // Both may look at the same thing: the data directory, or the credentials.
+  // Both may check the same thing: the data directory, or the credentials.
   return checks.flat().filter((check) => {
     const text = JSON.stringify(check);
     const isNew = !texts.has(text);

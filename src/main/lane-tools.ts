@@ -40,7 +40,7 @@ interface ToolsDeps {
 interface OpenTools {
   readonly tools: WorkerDeps['tools'];
   readonly isStillHeld: WorkerDeps['isStillHeld'];
-  /** Resolves when pauses and limits of hosts are known. A request that is sent before may break them. */
+  /** Resolves when pauses and limits of hosts are known. An earlier request might break them. */
   readonly ready: Promise<void>;
   close(): Promise<void>;
 }
@@ -55,7 +55,7 @@ export async function openTools(lane: Lane, deps: ToolsDeps): Promise<OpenTools>
   return OPEN_TOOLS[lane](deps);
 }
 
-/** Scrapers of the lane `browser` may fetch, too. */
+/** Scrapers of the lane `browser` may also use HTTP. */
 async function openAllTools(deps: ToolsDeps): Promise<OpenTools> {
   const { openBrowserTools } = await import('./browser-tools.ts');
   const browsers = openBrowserTools(deps.config, deps);

@@ -16,7 +16,7 @@ export const LOCAL_RESULTS_MODULE: ResultsModule<'local'> = {
 
   async openExisting(config, clock) {
     const folder = resultsFolder(config);
-    // Opening a store makes its folder.
+    // Opening a store would create its folder.
     if (!existsSync(folder)) return { kind: 'none', message: `there are no results in ${config.dataDir}` };
     const store = await openFileResultStore(folder, { clock, opening: { as: 'guest' } });
     return { kind: 'found', store, close: () => {} };

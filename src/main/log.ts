@@ -1,7 +1,7 @@
 import { type Logger, pino } from 'pino';
 import { type Config, loadSecrets } from '../config.ts';
 
-/** No code of ours logs these; the redaction is for the day when some does. */
+/** None of our code logs these; the redaction is a safeguard. */
 const SECRET_FIELDS = [
   ...['authorization', '["x-api-key"]', 'cookie', '["proxy-authorization"]'].flatMap((name) => {
     const field = name.startsWith('[') ? `headers${name}` : `headers.${name}`;
@@ -10,7 +10,7 @@ const SECRET_FIELDS = [
   ...['apiKey', 'readApiKey', 'password', 'proxyUrl'].flatMap((name) => [name, `*.${name}`]),
 ];
 
-/** Every line passes the mask, wherever it comes from. */
+/** Every line is masked, wherever it comes from. */
 export function openLog(config: Pick<Config, 'logTo' | 'logLevel'> & Parameters<typeof loadSecrets>[0]): Logger {
   const secrets = loadSecrets(config);
   const destination = pino.destination(config.logTo === 'stderr' ? 2 : 1);

@@ -10,11 +10,11 @@ import { type Engine, openEngine } from './engine.ts';
 import { openLog } from './log.ts';
 import { socketFetch } from './socket-fetch.ts';
 
-/** A service of one command, in its own process: the same API as that of `trawl serve`, for this user alone. */
+/** A service for one command, in its own process: the same API as that of `trawl serve`, for this user alone. */
 export interface PrivateService {
   readonly address: ApiAddress;
   readonly clock: ClientClock;
-  /** For a service that had nothing to do for sure when it was opened; otherwise they are there. */
+  /** For a service that may have had nothing to do when it was opened; otherwise they are already running. */
   startWorkers(): void;
   /** Ends the worker processes: they finish or give back what they have. */
   stopWorkers(): Promise<void>;
@@ -25,7 +25,7 @@ export interface PrivateWorkers {
   readonly lane: Lane;
   /** Called for a worker process that ends without being asked to. */
   readonly onDeath: (death: WorkerDeath) => void;
-  /** Whether the command is about a job that is left unfinished. Workers would also carry out any other. */
+  /** Whether the command is about this unfinished job. Workers would also process any other. */
   readonly isWanted: (job: Pick<JobRecord, 'jobId' | 'labels'>) => boolean;
 }
 
@@ -46,7 +46,7 @@ export async function openPrivateService(
       if (change.kind === 'died' && !change.wasAsked) onDeath(change);
     });
   };
-  /** That workers leave because they are asked to is not worth a line. */
+  /** Workers that leave because they are asked to are not worth a line. */
   const beQuiet = () => {
     log.level = 'error';
   };
@@ -55,7 +55,7 @@ export async function openPrivateService(
     await engine.stop();
   };
   try {
-    // They take as long to start as the API does, and can do so beside it.
+    // They take as long to start as the API, and can start in parallel.
     if (await isWorkCertain(engine, isWanted)) startWorkers();
     return { address: await listen(engine, config), clock: engine.clock, startWorkers, stopWorkers, stop };
   } catch (error) {

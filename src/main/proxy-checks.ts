@@ -12,13 +12,13 @@ import { egressSettings } from './egress-settings.ts';
 
 const NAME = 'Proxies';
 
-/** A site that anyone may ask, and that is always there. */
+/** A public site that is always available. */
 const PROBE = 'https://example.com/';
 const DEADLINES = { connectMs: 10_000, firstByteMs: 10_000, silenceMs: 10_000, totalMs: 15_000 };
-/** Of a list: more would take long, and tell little. */
+/** Limit for a list: more would take long, and show little. */
 const MAX_TRIED = 10;
 
-/** What each kind of proxy answers that is set up here. Nothing is said of kinds without any settings. */
+/** What each configured kind of proxy answers. Kinds without any settings are not mentioned. */
 export async function checkProxies(config: Config, clock: Clock, isOffline: boolean): Promise<readonly Check[]> {
   const { proxies, ...settings } = egressSettings(config);
   const given = loadProxySettings(config);
@@ -50,7 +50,7 @@ function sessionsOf(way: ProxyWay): readonly { readonly session: string; readonl
   });
 }
 
-/** Some of a type's own settings are there. */
+/** Whether some of a type's own settings are set. */
 function isBegun(type: string, settings: ProxySettings): boolean {
   const prefix = `PROXY_${type.toUpperCase()}_`;
   return Object.entries(PROXY_SETTINGS).some(

@@ -14,7 +14,7 @@ export const S3_RESULTS_MODULE: ResultsModule<'s3'> = {
       links: store,
       pathOf: ({ key }) => key,
       hasItemManifests: false,
-      // What S3 has answered for survives any machine of ours.
+      // What S3 has acknowledged survives any machine of ours.
       check: async () => true,
       probe: () => store.probe(),
       sweep: async () => {},

@@ -22,7 +22,7 @@ export function findScrapers(config: Config) {
   return loadScrapers(scraperFolders(config)).then(addBuiltIns, badFolder);
 }
 
-/** For a process that runs for long: files that are edited meanwhile are loaded again, and the log says so. */
+/** For a long-running process: edited files are loaded again, and the log says so. */
 export function followScrapers(config: Config, clock: Clock, log: Pick<Logger, 'info' | 'warn'>) {
   const onChange = (change: ScraperChange) => {
     const about = { scraper_id: change.id, file: change.file };
@@ -32,7 +32,10 @@ export function followScrapers(config: Config, clock: Clock, log: Pick<Logger, '
   return loadScrapers(scraperFolders(config), SCRAPER_LOADERS, { clock, onChange }).then(addBuiltIns, badFolder);
 }
 
-/** The scraper with what tells its code from other code, or the ids of those that exist. Throws if a scraper of that id cannot be used. */
+/**
+ * The scraper with a fingerprint of its code, or the ids of the existing ones. Throws if the scraper with that id
+ * cannot be used.
+ */
 export async function findScraper(config: Config, id: string) {
   const scrapers = await findScrapers(config);
   const others = scrapers.list().flatMap((entry) => (entry.kind === 'known' ? [entry.summary.id] : []));
@@ -40,7 +43,7 @@ export async function findScraper(config: Config, id: string) {
   return { scraper, others, code: scrapers.codeOf(id) };
 }
 
-/** Scrapers to list, create and try out. Only a recording goes to the web, as a single visitor that need not queue. */
+/** Scrapers to list, create and try. Only a recording contacts the web, as a single visitor that need not queue. */
 export async function openScrapers(config: Config) {
   const { NO_LOG } = await import('../scraping/fixtures/run-case.ts');
   const { SharedStates } = await import('../scraping/shared-states.ts');
@@ -92,8 +95,8 @@ export function caseBrowsers(config: Config, clock: Clock): CaseBrowsers {
 }
 
 /**
- * What one visitor needs who tries a scraper out: the way to the web under the same rules as a worker's, and its
- * politeness. `onWait` is called after a host made the visitor wait.
+ * What a single visitor needs to try a scraper: access to the web under the same rules as a worker, and the host gate.
+ * `onWait` is called after a host made the visitor wait.
  */
 export async function openVisitorTools(config: Config, clock: Clock, onWait: (host: string, ms: number) => void) {
   const { TracedHostGate } = await import('./traced-host-gate.ts');
@@ -110,7 +113,7 @@ export async function openVisitorTools(config: Config, clock: Clock, onWait: (ho
   return { web, gate, secrets: loadSecrets(config), states, close };
 }
 
-/** The class comes as an argument, because commands that only list scrapers do not load it. */
+/** The class is an argument, because commands that only list scrapers do not load it. */
 function openStates(States: typeof SharedStates, gate: HostGate, clock: Clock): SharedStates {
   return new States({ gate, elapsed: () => clock.elapsed(), sleep: (ms, signal) => clock.sleep(ms, signal) });
 }

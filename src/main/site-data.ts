@@ -10,14 +10,14 @@ import type { WorkerSiteData } from '../ports/site-data.ts';
 import type { SiteRows } from '../ports/site-rows.ts';
 import { digest } from './digest.ts';
 
-/** What a controller has of documentation sites. */
+/** A controller's access to documentation sites. */
 export interface SiteTools {
   readonly sites: SiteBook;
   readonly pageCache: PageCache;
   readonly pathErrors: PathErrorBook;
 }
 
-/** What a worker has of them. */
+/** A worker's access to them. */
 export interface WorkerSiteTools {
   readonly sites: WorkerSites;
   readonly pageCache: WorkerPageCache;

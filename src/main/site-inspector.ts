@@ -4,12 +4,12 @@ import type { SiteInspector } from '../ports/site-inspector.ts';
 import { openVisitorTools } from './scrapers.ts';
 import { docsUserAgent } from './user-agent.ts';
 
-/** For all requests of one look. */
+/** Limit for all requests of one look. */
 const LONGEST_LOOK_MS = 90_000;
 
 type VisitorTools = Awaited<ReturnType<typeof openVisitorTools>>;
 
-/** Goes out as workers do, by the same rules. The way out is opened for the first look. */
+/** Contacts sites as workers do, under the same rules. Its connection to the web is opened for the first look. */
 export function openSiteInspector(config: Config, clock: Clock): SiteInspector & { close(): Promise<void> } {
   const userAgent = docsUserAgent(config);
   let opening: Promise<VisitorTools> | null = null;

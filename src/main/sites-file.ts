@@ -8,7 +8,7 @@ import { siteBase } from '../domain/site-url.ts';
 
 const USUAL_FILE = 'sites.json';
 
-/** Sites of the file that the settings name, by id; none where the usual file is not there. Throws ConfigError. */
+/** Sites of the configured file, by id; empty if the default file does not exist. Throws ConfigError. */
 export function readSitesFile({ sitesFile }: Pick<Config, 'sitesFile'>): ReadonlyMap<string, Site> {
   const file = sitesFile === '' ? USUAL_FILE : sitesFile;
   let text: string;

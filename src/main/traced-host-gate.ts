@@ -1,10 +1,10 @@
 import { type HostGateSettings, PoliteHostGate } from '../egress/polite-host-gate.ts';
 import type { Clock } from '../ports/clock.ts';
 
-/** A shorter wait is one for the event loop. */
+/** A shorter wait is only the event loop. */
 const NOTICEABLE_MS = 20;
 
-/** The host gate of a visitor who wants to know where time went. */
+/** The host gate of a visitor who wants to know where the time went. */
 export class TracedHostGate extends PoliteHostGate {
   readonly #clock: Clock;
   readonly #onWait: (host: string, ms: number) => void;

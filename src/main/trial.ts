@@ -35,8 +35,8 @@ export type TrialInput =
 export type Trials = NonNullable<Awaited<ReturnType<typeof openTrials>>['trials']>;
 
 /**
- * Scrapers as they are tried out: one item, here and now, in this process, and nothing is stored. It goes out as a worker
- * does, under the same egress rules. `trials` is null if there is no scraper of the id; `ids` are those that there are.
+ * Tries scrapers: one item, in this process, and nothing is stored. It uses the web like a worker, under the same
+ * egress rules. `trials` is null if there is no scraper with the id; `ids` are the existing ones.
  */
 export async function openTrials(config: Config, id: string) {
   const scrapers = await findScrapers(config);
@@ -52,11 +52,11 @@ export async function openTrials(config: Config, id: string) {
     ids,
     trials: {
       clock,
-      /** The scraper's file and what it imports locally, as far as that is known. */
+      /** The scraper's file and its local imports, as far as they are known. */
       files: (): readonly string[] => [...new Set([file, ...SCRAPER_MODULES.filesOf(file)])],
-      /** Whether one of them is different from what the last trial used. */
+      /** Whether one of them differs from what the last trial used. */
       hasChanged: () => SCRAPER_MODULES.hasChanged(file),
-      /** With the code as it is now. Null if `signal` aborted first. Throws an Error about a file that cannot be loaded. */
+      /** Uses the current code. Null if `signal` aborted first. Throws an Error about a file that cannot be loaded. */
       async run(asked: TrialInput, onEvent: (event: TrialEvent) => void, signal: AbortSignal) {
         const scraper = await importScraper(file);
         if (scraper?.id !== id) throw new Error(`${file} has no scraper ${id} as its default export`);
@@ -129,7 +129,7 @@ async function playCase({ config, scraper, file, clock }: TrialDeps, name: strin
   return { input: found.input, caseName: name, outcome: outcomeOf(seen, []), tries: 1, page: lastPageOf(web) };
 }
 
-/** Assigned in a callback, which the compiler does not follow. */
+/** Assigned in a callback, which the compiler does not track. */
 function lastPageOf(web: TracedWeb | null): TrialReport['page'] {
   return web?.lastPage ?? null;
 }
@@ -188,7 +188,7 @@ async function visit(
   }
 }
 
-/** For documents that are looked at and thrown away. */
+/** For documents that are looked at and discarded. */
 const DRAFTS = heldDrafts(() => createHash('sha256'));
 
 function checkedUrl(scraper: Scraper, url: string): string {
@@ -199,7 +199,7 @@ function checkedUrl(scraper: Scraper, url: string): string {
   throw new ConfigError(`--url: the input of ${scraper.id} has no field url: it ${has}. Use --input name=value`);
 }
 
-/** What a scraper says at debug level is about each request, which is shown already. */
+/** What a scraper logs at debug level is about each request, which is shown already. */
 function tracedLog(tell: Tell): ScrapeLog {
   const line = (level: 'info' | 'warn') => (fields: object, message: string) => {
     const { job_id: _job, item_id: _item, ...rest } = fields as Record<string, unknown>;
@@ -221,7 +221,7 @@ function keptOf({ artifacts = [] }: ScrapeResult): readonly KeptBytes[] {
   }));
 }
 
-/** A scraper that makes its page up asks for none. */
+/** A scraper that makes up its page requests none. */
 function pageOf({ artifacts = [] }: ScrapeResult): TrialReport['page'] {
   const bytes = artifacts.find(({ kind }) => kind === 'html')?.bytes;
   return bytes instanceof Uint8Array ? { url: 'about:blank', text: Buffer.from(bytes).toString() } : null;

@@ -1,9 +1,9 @@
 import { VERSION } from './version.ts';
 
-/** An address that belongs to nobody: what a site should find there is for the operator to say. */
+/** A reserved address: the operator decides what a site should find. */
 const ABOUT_US = 'https://trawl.example/';
 
-/** Who we say we are to documentation sites, unless the operator has a name of their own. */
+/** How we identify ourselves to documentation sites, unless the operator sets another name. */
 export function docsUserAgent(config: { readonly docsUserAgent: string }): string {
   return config.docsUserAgent || `Trawl/${VERSION} (+${ABOUT_US}) documentation archiver`;
 }

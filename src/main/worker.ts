@@ -21,13 +21,13 @@ import { openTools } from './lane-tools.ts';
 import { followScrapers } from './scrapers.ts';
 
 /**
- * A worker process: works until `stop` aborts. A child ends with the process that started it; one that was started by
- * itself waits for another controller when its own is gone. Either waits for a result store that is not there.
+ * A worker process: works until `stop` aborts. A child ends with the process that started it; a worker started
+ * separately waits for another controller when its own is gone. Both wait for a result store that is missing.
  */
 export async function runWorkerProcess(config: Config, lane: Lane, log: Logger, stop: AbortSignal): Promise<void> {
   limitHeapGrowth();
   onParentGone(() => process.exit(1));
-  // A promise that a scraper forgot to wait for, and that failed: no reason to take its neighbours down with it.
+  // A forgotten promise of a scraper that rejected is no reason to end the other items as well.
   process.on('unhandledRejection', (error) => log.warn({ error: describeError(error) }, 'unhandled promise rejection'));
   const clock = systemClock();
   const backends = await loadBackend(config);
@@ -54,7 +54,7 @@ export async function runWorkerProcess(config: Config, lane: Lane, log: Logger, 
 
 const ASK_AGAIN_MS = 500;
 
-/** Each look is a line in the log of the controller: a worker that joined and left. */
+/** Each look is a line in the controller's log: a worker that joined and left. */
 const LOOK_AGAIN_MS = 5000;
 
 interface WorkDeps {

@@ -25,7 +25,10 @@ export interface AuthorDeps {
   readonly browsers: CaseBrowsers;
 }
 
-/** What an author does with scrapers, without an engine: list and show them, create one, test it offline, record its site. */
+/**
+ * What an author does with scrapers, without an engine: list and show them, create one, test it offline, record its
+ * site.
+ */
 export async function openAuthorTools(
   folders: readonly string[],
   { clock, openTools, loadSecrets, browsers }: AuthorDeps,
@@ -33,7 +36,7 @@ export async function openAuthorTools(
   const registry = await loadScrapers(folders);
   return {
     folders,
-    /** Known by their text alone; `isLoaded` loads every file, which shows problems that the text does not. */
+    /** Known from their text alone; `isLoaded` loads every file, which shows problems that the text does not. */
     async list(isLoaded: boolean): Promise<readonly ScraperEntry[]> {
       return isLoaded ? registry.check() : registry.list();
     },
@@ -52,7 +55,7 @@ export async function openAuthorTools(
       }
     },
     showDifference,
-    /** Null when there is no such scraper. */
+    /** Null if there is no such scraper. */
     async record(
       id: string,
       asked: { name: string | null; input: ItemInput; expectFailure: boolean },
@@ -69,7 +72,7 @@ export async function openAuthorTools(
         await close();
       }
     },
-    /** A case made of what a job kept of an item. Null when there is no such scraper. */
+    /** Makes a case from what a job kept of an item. Null if there is no such scraper. */
     async recordKept(id: string, kept: KeptItem, asked: { name: string | null; expectFailure: boolean }) {
       const scraper = await registry.find(id);
       const file = registry.fileOf(id);

@@ -1,4 +1,4 @@
-/** What a scraper author imports, as `trawl/scraper`. What is not named here may change without notice. */
+/** What a scraper author imports, as `trawl/scraper`. Anything not exported here may change without notice. */
 export { z } from 'zod';
 export { FAILURE_TYPES, type Failure, type FailureType, failure } from '../domain/failure.ts';
 export {

@@ -1,13 +1,13 @@
 /**
- * Lives as long as the batch of an item. What one item leaves in it, such as a browser context or the time of a request,
- * the next item of the batch finds there. An item that runs by itself has one of its own.
+ * Lives as long as the batch of an item. What one item leaves in it, such as a browser context or the time of a
+ * request, is there for the next item of the batch. An item that runs by itself has its own.
  */
 export class BatchScope {
   /** Most scrapers leave nothing. */
   #kept: Map<symbol, unknown> | null = null;
   #closers: (() => Promise<void>)[] | null = null;
 
-  /** What is kept under the key; made when it is first asked for. */
+  /** The value under the key; created when it is first requested. */
   keep<T>(key: symbol, make: () => T): T {
     this.#kept ??= new Map();
     if (!this.#kept.has(key)) this.#kept.set(key, make());
@@ -15,7 +15,7 @@ export class BatchScope {
     return this.#kept.get(key) as T;
   }
 
-  /** Called once, when the batch is over, whatever its end. It must not reject. */
+  /** Called once, when the batch is over, however it ends. It must not reject. */
   onEnd(close: () => Promise<void>): void {
     this.#closers ??= [];
     this.#closers.push(close);

@@ -5,11 +5,11 @@ import type { ScraperRegistry } from './registry.ts';
 import type { Scraper } from './scraper.ts';
 
 /**
- * The scrapers as the controller knows them: what they say of themselves, and whether they would take an input. The
- * shape is that of its `ScraperCatalog`.
+ * The scrapers as the controller knows them: their descriptions, and whether they accept an input. The shape is that of
+ * its `ScraperCatalog`.
  */
 export function openCatalog(registry: ScraperRegistry) {
-  // A scraper is asked for with every job, and its JSON Schema is always the same.
+  // A scraper is requested with every job, and its JSON Schema is always the same.
   const told = new WeakMap<Scraper, ReturnType<typeof entryOf>>();
   return {
     async list() {
@@ -41,8 +41,8 @@ function entryOf(scraper: Scraper) {
 }
 
 /**
- * Nothing when the schema cannot be asked here, because it throws or wants to wait: the worker asks it again, and what it
- * finds is the item's failure.
+ * Empty if the schema cannot be used here, because it throws or is asynchronous: the worker checks again, and reports
+ * it as the item's failure.
  */
 function problemsOf({ input: schema }: Scraper, input: ItemInput) {
   try {

@@ -5,8 +5,8 @@ import { isSkipReason } from '../domain/skip-reason.ts';
 import type { Evidence, FoundItem, ProducedArtifact, ScrapeFacts, ScrapeResult } from './scraper.ts';
 
 /**
- * What a scraper returned, if it is a result. Scrapers are other people's code, and not all of it is type-checked: one
- * that returns something else has a bug, which must not reach the ledger as anything but its own failure.
+ * The result of a scraper, if it is valid. Scrapers are other people's code, and not all of it is type-checked: an
+ * invalid result is a bug, which must reach the ledger only as that item's failure.
  */
 export function checkedResult(value: unknown): ScrapeResult {
   if (!isRecord(value)) return noResult(`returned ${describe(value)}`);
@@ -55,7 +55,7 @@ function checkedArtifacts(value: unknown): readonly ProducedArtifact[] | string 
 
 const NOTHING_FOUND = {};
 
-/** Each entry is looked at where it becomes an item: a bad one must not cost the others. */
+/** Each entry is checked where it becomes an item: a bad one must not cost the others. */
 function checkedFound(value: unknown): { readonly found?: readonly FoundItem[] } | string {
   if (value === undefined || value === null) return NOTHING_FOUND;
   return Array.isArray(value) ? { found: value } : 'returned something as `found` that is not a list';
@@ -96,7 +96,7 @@ function checkedFailure(given: Readonly<Record<string, unknown>>): ScrapeResult 
   const hint = typeof retryAfterMs === 'number' && retryAfterMs >= 0 && retryAfterMs < Number.POSITIVE_INFINITY;
   const page = typeof value['page'] === 'string' ? value['page'] : null;
   const more = { cause: value['cause'], retryAfterMs: hint ? retryAfterMs : null, page };
-  // Why it failed must not be lost because something is wrong with what was to be kept of it.
+  // The reason of a failure must not be lost because something is wrong with its artifacts.
   const kept = checkedArtifacts(artifacts);
   return {
     kind: 'failed',

@@ -2,14 +2,14 @@
 const SHOWN_DIGITS = 7;
 
 /**
- * Names the code that runs. A scraper's `version` is its author's word for the code, and the first code that a process
- * loads under it goes by it unchanged. Other code under the same word is another version, which results must tell apart:
- * `1.0.0+3f2a91c`, as semantic versioning writes the build of a version.
+ * Names the code that runs. A scraper's `version` is its author's name for the code, and the first code that a process
+ * loads under it uses it unchanged. Different code under the same name is another version, which results must
+ * distinguish: `1.0.0+3f2a91c`, as semantic versioning writes the build of a version.
  */
 export class CodeVersions {
   readonly #first = new Map<string, string>();
 
-  /** `code` is null where it cannot be known. */
+  /** `code` is null if it is unknown. */
   nameOf({ id, version }: { readonly id: string; readonly version: string }, code: string | null): string {
     if (code === null) return version;
     const key = `${id} ${version}`;

@@ -4,7 +4,7 @@ import type { Lane } from '../domain/lane.ts';
 import { ScrapeFailure } from './scrape-failure.ts';
 import type { ScrapeContext, ScrapeResult, Scraper, ScraperKind, StoredInput } from './scraper.ts';
 
-/** What every scraper says of itself, whatever its kind. */
+/** The description that every kind of scraper has. */
 export interface ScraperFacts<Input extends z.ZodType> {
   /** Lower-case letters, digits and dashes: `maricopa-az`. */
   readonly id: string;
@@ -14,10 +14,10 @@ export interface ScraperFacts<Input extends z.ZodType> {
   readonly input: Input;
 }
 
-/** What a scraper's own code is given: the same, with the input as its schema has it. */
+/** What a scraper's own code gets: the same, with the input as parsed by its schema. */
 export type WithInput<Given, Input extends z.ZodType> = Omit<Given, 'input'> & { readonly input: z.output<Input> };
 
-/** A scraper that needs nothing but its input: for examples, tests and measurements. */
+/** A scraper that only needs its input: for examples, tests and measurements. */
 export function definePlainScraper<Input extends z.ZodType>(
   definition: ScraperFacts<Input> & {
     /** False for measurements: without a `metadata.json`, an item that keeps nothing costs no file at all. */
@@ -74,7 +74,7 @@ async function checkInput<Input extends z.ZodType>(
   }
 }
 
-/** Not all scrapers are type-checked, and what is wrong here would show much later, as something else. */
+/** Not all scrapers are type-checked, and a mistake here would show up much later, as something else. */
 export function checkFacts({
   id,
   version,

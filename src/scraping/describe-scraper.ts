@@ -4,7 +4,7 @@ import { fixtureFolderOf, hasFixture } from './fixtures/fixture-folder.ts';
 import type { ScraperRegistry } from './registry.ts';
 import type { ScraperSummary } from './scan-scraper.ts';
 
-/** All that there is to know of a scraper without running it. */
+/** Everything that is known about a scraper without running it. */
 export interface ScraperDescription extends ScraperSummary {
   readonly lane: Lane;
   readonly file: string;
@@ -28,7 +28,7 @@ export async function describeScraper(registry: ScraperRegistry, id: string): Pr
   return { id, name, version, description, kind, lane, hosts, file, fixture, input, output };
 }
 
-/** What JSON Schema has no words for may be anything. */
+/** Types that JSON Schema cannot express accept anything. */
 export function jsonSchemaOf(schema: z.ZodType, io: 'input' | 'output'): object {
   return z.toJSONSchema(schema, { io, unrepresentable: 'any' });
 }

@@ -5,9 +5,9 @@ import type { ScrapeContext } from './scraper.ts';
 type WayOut = Pick<ScrapeContext, 'jobId' | 'itemId' | 'policy' | 'proxyType' | 'proxySession'>;
 
 /**
- * How a try goes out, for every kind of scraper: by the dialer of its kind of proxy, in a session that belongs to this
- * item and changes when the attempt decides so. The answer is asked for each request: with `rotate` every one has a session
- * of its own, otherwise they all have the same.
+ * The way out of a try, for every kind of scraper: the dialer of its kind of proxy, in a session that belongs to this
+ * item and changes when the attempt decides so. Called for each request: with `rotate` every request has its own
+ * session, otherwise they share one.
  */
 export function exitsFor(context: WayOut): () => Exit {
   const { jobId, itemId, policy, proxySession } = context;
@@ -20,7 +20,7 @@ export function exitsFor(context: WayOut): () => Exit {
   };
 }
 
-/** The same way out in a session of another name. */
+/** The same way out in a session with another name. */
 export function exitIn({ policy, proxyType }: Pick<WayOut, 'policy' | 'proxyType'>, session: string): Exit {
   if (proxyType === 'none') return { dialer: DIRECT, session };
   const { geo_target: geo } = policy.proxy;

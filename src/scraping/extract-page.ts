@@ -6,7 +6,7 @@ import { seenOn } from './page/page-fingerprint.ts';
 import { fail } from './scrape-failure.ts';
 import type { ProducedArtifact, ScrapeResult, StoredInput, StoredText } from './scraper.ts';
 
-/** What `parse` sees of an item. */
+/** What `parse` gets of an item. */
 export interface ToParse<Input> {
   /** The `html` that was returned; if there was none, the first of the pages. */
   readonly page: PageToParse;
@@ -14,13 +14,13 @@ export interface ToParse<Input> {
   readonly input: Input;
 }
 
-/** What makes data of pages, and of nothing else. */
+/** Makes data from pages, and from nothing else. */
 export interface PageParser<Input extends z.ZodType> {
   readonly output: z.ZodType;
   parse(stored: ToParse<z.output<Input>>): unknown;
 }
 
-/** Data of pages that were kept: nothing that could ask for another one comes in here. */
+/** Extracts data from stored pages: nothing in here could request another one. */
 export function extractPage<Input extends z.ZodType>(
   parser: PageParser<Input>,
   stored: WithInput<StoredInput, Input>,
@@ -29,7 +29,7 @@ export function extractPage<Input extends z.ZodType>(
   const page = storedPage(stored);
   const named = new Map([...pages].map(([name, each]) => [name, storedPage(each)]));
   try {
-    // Only that: where the page came from, the metadata of its own job tell, and by what it was read, the ledger does.
+    // Only the data: the page's origin is in the metadata of its own job, and the ledger knows which scraper read it.
     const data = parser.parse({ page, pages: new KeptPages(named), input });
     return { kind: 'scraped', artifacts: [dataArtifact(parser.output, data)] };
   } catch (error) {
@@ -41,7 +41,7 @@ function storedPage({ body, url }: StoredText): StoredPage {
   return new StoredPage(body, url ?? 'about:blank');
 }
 
-/** The data as they are kept, if they are what the scraper says of them. */
+/** The data in stored form, if they match the scraper's schema. */
 export function dataArtifact(output: z.ZodType, data: unknown): ProducedArtifact {
   const checked = output.safeParse(data);
   return checked.success ? jsonArtifact(checked.data) : fail('invalid_output', problemsOf(checked.error));

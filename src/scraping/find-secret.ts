@@ -2,8 +2,8 @@ import { isSecretName, type Secrets, secretVariable } from '../domain/secrets.ts
 import { fail } from './scrape-failure.ts';
 
 /**
- * The secret of this name, for a scraper. Without it no item of the job can succeed. Of the closed list of failures it is
- * `proxy_config`: the one about credentials, which is the configuration's fault and stops the job.
+ * The secret with this name, for a scraper. Without it no item of the job can succeed. In the closed list of failures
+ * it is `proxy_config`: the one about credentials, which is the configuration's fault and stops the job.
  */
 export function findSecret(secrets: Secrets, name: string): string {
   if (!isSecretName(name)) {

@@ -3,10 +3,7 @@ import { isRecord } from '../domain/is-record.ts';
 import type { Scraper } from './scraper.ts';
 import { SCRAPER_MODULES, withoutEdit } from './scraper-modules.ts';
 
-/**
- * The scraper that a file exports by default, as the file is now; null when it exports no default. Throws an Error that
- * names the file.
- */
+/** The default export of a file, as the file is now; null if it has none. Throws an Error that names the file. */
 export async function importScraper(file: string): Promise<Scraper | null> {
   let module: Record<string, unknown>;
   try {

@@ -4,7 +4,10 @@ import { type Arrival, type Explanation, explainAbsence } from './page/explain-a
 import { type CompiledSigns, nothingFoundIn } from './page/signs.ts';
 import { ScrapeFailure } from './scrape-failure.ts';
 
-/** A page that came just now and seemed good, whatever fetched it. What it lacks is explained by what it says instead. */
+/**
+ * A page that has just arrived and seemed good, whatever fetched it. Missing values are explained by what it says
+ * instead.
+ */
 export abstract class JudgedReader extends WholePage {
   readonly #arrival: Arrival;
   readonly #signs: CompiledSigns;

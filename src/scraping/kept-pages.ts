@@ -3,7 +3,7 @@ import { problemsOf } from './define-scraper.ts';
 import type { Reader } from './extract/reader.ts';
 import { fail } from './scrape-failure.ts';
 
-/** A page just fetched, or one that was kept: its text and where it came from. */
+/** A page just fetched, or a stored one: its text and where it came from. */
 export type PageToParse = Reader & { readonly body: string };
 
 /** The pages that a scraper returned by name, as `parse` gets them: now, and whenever they are read again. */
@@ -22,7 +22,7 @@ export class KeptPages {
     return this.#pages.has(name);
   }
 
-  /** Fails if there is none of this name: ask `has` first for one that not every item has. */
+  /** Fails if there is no page of this name: check `has` first for one that not every item has. */
   get(name: string): PageToParse {
     const names = this.names.length === 0 ? 'none' : this.names.join(', ');
     return this.#pages.get(name) ?? fail('structure_changed', `no page named "${name}" was kept (kept: ${names})`);

@@ -6,9 +6,9 @@ import { isRecord } from '../domain/is-record.ts';
 import type { Scanned } from './scan-scraper.ts';
 
 /**
- * What a file's source says about its scraper. Every process that starts scans all scrapers, and its parser is slow while
- * it is new: a tenth of a second for ten files. So what was found is kept beside the sources that Node keeps compiled, if
- * it keeps any, and a source that is known is not even parsed.
+ * What a file's source says about its scraper. Every starting process scans all scrapers, and its parser is slow while
+ * it is cold: a tenth of a second for ten files. So results are kept next to Node's compile cache, if there is one, and
+ * a known source is not parsed again.
  */
 export async function scanOrRecall(file: string, source: string): Promise<Scanned> {
   const folder = getCompileCacheDir();
@@ -19,7 +19,7 @@ export async function scanOrRecall(file: string, source: string): Promise<Scanne
   const recalled = await recall(kept, known);
   if (recalled !== null) return recalled;
   const scanned = await scan(source);
-  // It would only have saved time: a folder that is full or read-only is no reason to fail.
+  // It would only have saved time: a full or read-only folder is no reason to fail.
   await keep(kept, { known, scanned }).catch(() => {});
   return scanned;
 }
@@ -36,7 +36,7 @@ interface Kept {
   readonly scanned: Scanned;
 }
 
-/** Null if nothing is kept, or what is kept is of another source. */
+/** Null if nothing is kept, or it is of another source. */
 async function recall(path: string, known: string): Promise<Scanned | null> {
   try {
     const kept: unknown = JSON.parse(await readFile(path, 'utf8'));

@@ -8,7 +8,7 @@ import { findScraperFiles } from './scraper-files.ts';
 import { findLoader, type ScraperLoader, type ScraperLoaders, withoutSuffix } from './scraper-loader.ts';
 import { SCRAPER_LOADERS } from './scraper-loaders.ts';
 
-/** A scraper, or a file that should hold one and does not. */
+/** A scraper, or a file that should contain one and does not. */
 export type ScraperEntry =
   | { readonly kind: 'known'; readonly summary: ScraperSummary; readonly file: string }
   | { readonly kind: 'broken'; readonly id: string | null; readonly file: string; readonly problem: string };
@@ -16,7 +16,7 @@ export type ScraperEntry =
 /** What a registry that looks for edited files does about one. */
 export type ScraperChange =
   | { readonly kind: 'reloaded'; readonly id: string; readonly file: string; readonly version: string }
-  /** The edited file cannot be used, and what was loaded before it goes on being used. */
+  /** The edited file cannot be used, and the previously loaded code stays in use. */
   | { readonly kind: 'kept'; readonly id: string; readonly file: string; readonly problem: string };
 
 export interface ChangeWatch {
@@ -26,8 +26,8 @@ export interface ChangeWatch {
 
 /**
  * The scrapers that this process knows, by id. Most are known only by what their file says; the file is loaded when the
- * scraper is first asked for, and from then on finding it is a lookup in a map. A registry with a `watch` looks once a
- * second, when a scraper is asked for, whether its files were edited, and loads them again.
+ * scraper is first requested, and from then on finding it is a map look-up. A registry with a `watch` checks once a
+ * second, when a scraper is requested, whether its files were edited, and loads them again.
  */
 export class ScraperRegistry {
   readonly #loaders: ScraperLoaders;
@@ -63,7 +63,10 @@ export class ScraperRegistry {
     this.#builtIn.set(summary.id, load);
   }
 
-  /** A file that was scanned or could not be used. A second one with the same id makes both unusable: which is meant? */
+  /**
+   * A file that was scanned or could not be used. A second one with the same id makes both unusable, because it is
+   * unclear which is meant.
+   */
   addEntry(entry: ScraperEntry): void {
     if (entry.kind === 'broken') {
       this.#broken.push(entry);
@@ -76,13 +79,13 @@ export class ScraperRegistry {
   }
 
   /**
-   * Null when there is none with that id. Throws an Error that names the file when there is one that cannot be used: it
-   * does not load, or is another scraper than it says, or two have the id.
+   * Null if there is none with that id. Throws an Error that names the file if it cannot be used: it does not load, is
+   * another scraper than it says, or two have the id.
    */
   async find(id: string): Promise<Scraper | null> {
     const ready = this.#ready.get(id);
     if (ready && !this.#doubles.has(id)) {
-      // With the old code for some items and the new code for others, a job would be half of each.
+      // With the old code for some items and the new code for others, a job would be a mixture.
       return this.#reloading.get(id) ?? (this.#isTimeToLook(id) ? this.#current(id, ready) : ready);
     }
     const doubles = this.#doubles.get(id);
@@ -98,15 +101,17 @@ export class ScraperRegistry {
     return this.#findBroken(id);
   }
 
-  /** Why a scraper that was loaded is not the one that its edited file holds; null if it is. */
+  /** Why a loaded scraper is not the one in its edited file; null if it is. */
   async problemOf(id: string): Promise<string | null> {
     if (this.#ready.has(id)) await this.find(id).catch(() => null);
     return this.#problems.get(id) ?? null;
   }
 
-  /** Throws what is wrong with the file that likely holds it, unless that has been repaired; null when there is none. */
+  /**
+   * Throws what is wrong with the file that probably contains it, unless it has been repaired; null if there is none.
+   */
   async #findBroken(id: string): Promise<Scraper | null> {
-    // A file that could not even be scanned is likely the one with that name.
+    // A file that could not even be scanned is probably the one with that name.
     const broken =
       this.#broken.find((each) => each.id === id) ?? this.#broken.find(({ file }) => this.#nameOf(file) === id);
     if (broken === undefined) return null;
@@ -119,7 +124,7 @@ export class ScraperRegistry {
     return this.find(id);
   }
 
-  /** Where a scraper comes from; null when there is none of that id. */
+  /** The file of a scraper; null if there is none with that id. */
   fileOf(id: string): string | null {
     return this.#entries.get(id)?.file ?? null;
   }
@@ -160,7 +165,7 @@ export class ScraperRegistry {
     return true;
   }
 
-  /** Differs where the code of a scraper that was found differs; null where that is not known. */
+  /** Differs if the code differs; null if unknown. */
   codeOf(id: string): string | null {
     const file = this.#entries.get(id)?.file ?? '';
     return findLoader(this.#loaders, file)?.codeOf(file) ?? null;
@@ -181,7 +186,7 @@ export class ScraperRegistry {
       this.#watch?.onChange({ kind: 'reloaded', id, file, version: scraper.version });
       return scraper;
     } catch (error) {
-      // An author saves unfinished files, and an editor may be half-way through writing one.
+      // An author saves unfinished files, and an editor may be halfway through writing one.
       const problem = errorMessage(error);
       this.#problems.set(id, problem);
       this.#watch?.onChange({ kind: 'kept', id, file, problem });
@@ -196,7 +201,7 @@ export class ScraperRegistry {
     const version = this.#versions.nameOf(loaded, loader?.codeOf(file) ?? null);
     const scraper = version === loaded.version ? loaded : { ...loaded, version };
     this.#ready.set(id, scraper);
-    // The file may have been changed since it was scanned: what is listed is what is run.
+    // The file may have changed since it was scanned: the list shows what is run.
     this.#entries.set(id, { kind: 'known', summary: summaryOf(scraper), file });
     return scraper;
   }
@@ -206,10 +211,10 @@ export class ScraperRegistry {
   }
 }
 
-/** In place of a file. */
+/** Shown instead of a file. */
 const BUILT_IN = 'part of Trawl';
 
-/** Often enough for an author who saves and runs again; a look is a call to the file system for each file. */
+/** Often enough for an author who saves and runs again; a look is a file system call for each file. */
 const LOOK_EVERY_MS = 1000;
 
 /** The scrapers below these folders. Only files that cannot be understood by their text are loaded now. */

@@ -8,13 +8,13 @@ import type { Disallowed } from './robots/disallowed.ts';
 import { fail } from './scrape-failure.ts';
 import type { ProducedArtifact, ScrapeContext, ScrapeLog, ScrapeResult } from './scraper.ts';
 
-/** What becomes of what `scrape` returned, whether a browser fetched it or not. */
+/** Processes what `scrape` returned, whether a browser fetched it or not. */
 
 const MIB = 1 << 20;
-/** The largest pages of counties that we know have some MiB; what is larger is a mistake, or an attack. */
+/** The largest known county pages have some MiB; anything larger is a mistake or an attack. */
 export const DEFAULT_LIMITS = { pageBytes: 8 * MIB, documentBytes: 100 * MIB };
 
-/** What makes data of the pages of a definition; null if it has no `parse`. */
+/** Makes data from the pages of a definition; null if it has no `parse`. */
 export function parserOf<Input extends z.ZodType>(definition: {
   readonly id: string;
   readonly output?: z.ZodType | undefined;
@@ -51,7 +51,7 @@ export function dataOf<Input extends z.ZodType>(
   return [];
 }
 
-/** A text that the scraper made itself counts as a page from where it was last. */
+/** A text that the scraper made itself counts as a page from its last address. */
 export function pageOf(
   html: PageToParse | string | null | undefined,
   lastPage: { readonly url: string } | null,
@@ -73,13 +73,13 @@ export function toParse<Input>(
   return { page, pages: new KeptPages(new Map(named.map((each) => [each.name, each.page]))), input };
 }
 
-/** What was fetched before says nothing about the item without the rest of it. */
+/** What was fetched before says nothing about the item without the rest. */
 export function skip({ url, message }: Disallowed, log: ScrapeLog): ScrapeResult {
   log.debug({ url }, message);
   return { kind: 'skipped', reason: 'robots' };
 }
 
-/** Stored as UTF-8, whatever its encoding was; its `<meta>` may disagree, so readers must go by the content type. */
+/** Stored as UTF-8, whatever its encoding was; its `<meta>` may disagree, so readers must use the content type. */
 export function htmlArtifact(page: PageToParse): ProducedArtifact {
   return { kind: 'html', bytes: Buffer.from(page.body) };
 }

@@ -2,26 +2,26 @@ import { tsPlugin } from '@sveltejs/acorn-typescript';
 import { type AnyNode, type ObjectExpression, Parser, type Program } from 'acorn';
 import type { ScraperKind } from './scraper.ts';
 
-/** What a scraper's file says of it. */
+/** What a scraper's file says about it. */
 export interface ScraperSummary {
   readonly id: string;
   readonly name: string;
   readonly version: string;
   readonly description: string;
   readonly kind: ScraperKind;
-  /** Null when they cannot be known without running the file. */
+  /** Null if they cannot be known without running the file. */
   readonly hosts: readonly string[] | null;
 }
 
-/** `helper`: the file exports no default, so that it is there for others. `unclear`: only importing it can tell. */
+/** `helper`: the file has no default export and serves others. `unclear`: only importing it shows. */
 export type Scanned =
   | { readonly kind: 'scraper'; readonly summary: ScraperSummary }
   | { readonly kind: 'helper' }
   | { readonly kind: 'unclear' };
 
 /**
- * Reads `export default define…Scraper({ id: '…', … })` off the source, without importing it: hundreds of scrapers must
- * not make a slow start, and one that is broken must not break the others. Only plain texts are taken at their word.
+ * Reads `export default define…Scraper({ id: '…', … })` from the source, without importing it: hundreds of scrapers
+ * must not slow down the start, and a broken one must not break the others. Only plain texts are trusted.
  */
 export function scanScraper(source: string): Scanned {
   const program = parseModule(source);
@@ -54,7 +54,7 @@ const KINDS: Readonly<Record<string, ScraperKind>> = {
 
 const TypeScriptParser = Parser.extend(tsPlugin());
 
-/** Null for a file that cannot be run: its import says where. */
+/** Null for a file that cannot be run: importing it reports where. */
 function parseModule(source: string): Program | null {
   try {
     return TypeScriptParser.parse(source, { ecmaVersion: 'latest', sourceType: 'module', allowHashBang: true });

@@ -1,8 +1,8 @@
 import { type Failure, type FailureType, failure } from '../domain/failure.ts';
 
 /**
- * A failure on its way out of a scraper. Authors write straight down what they expect to find; what is missing is
- * thrown by the helper that missed it, and becomes a value again where the scraper is run.
+ * A failure on its way out of a scraper. Authors simply write what they expect to find; if it is missing, the helper
+ * throws, and it becomes a value again where the scraper is run.
  */
 export class ScrapeFailure extends Error {
   readonly failure: Failure;

@@ -15,8 +15,8 @@ export class NoScraperFolder extends Error {
 const MAX_PLACES = 10_000;
 
 /**
- * The files below these folders that may hold a scraper by their name, sorted within each folder. A file that is below two
- * of the folders, or is linked twice, is listed once.
+ * The files below these folders that may contain a scraper by their name, sorted within each folder. A file that is
+ * below two of the folders, or is linked twice, is listed once.
  */
 export async function findScraperFiles(
   folders: readonly string[],
@@ -30,7 +30,7 @@ export async function findScraperFiles(
     if (!info.isDirectory()) throw new NoScraperFolder(folder, 'is not a folder');
     const waiting = [folder];
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-      // A link may lead back up: each place is visited under its real name, once.
+      // A link may lead back up: each place is visited once, under its real name.
       const real = await realpath(next);
       if (seen.has(real)) continue;
       seen.add(real);

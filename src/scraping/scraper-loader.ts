@@ -1,19 +1,19 @@
 import type { Scanned } from './scan-scraper.ts';
 import type { Scraper } from './scraper.ts';
 
-/** Makes scrapers of one kind of file. Errors name the file, because they are shown to its author. */
+/** Makes scrapers from one kind of file. Errors name the file, because they are shown to its author. */
 export interface ScraperLoader {
   /** What the file says about itself, without running it. Throws if the file cannot be read. */
   scan(file: string): Promise<Scanned>;
-  /** The scraper as its file is now; null for a file that holds none. Throws if the file cannot be used. */
+  /** The scraper as its file is now; null for a file that contains none. Throws if the file cannot be used. */
   load(file: string): Promise<Scraper | null>;
-  /** Whether the file, or another that it is made of, has changed since `load`, whether or not that could use it. */
+  /** Whether the file, or another that it is made of, has changed since `load`, whether or not that succeeded. */
   hasChanged(file: string): boolean;
-  /** Hexadecimal digits that differ where the code that was loaded last differs; null if they are not known. */
+  /** Hexadecimal digits that differ if the last loaded code differs; null if unknown. */
   codeOf(file: string): string | null;
 }
 
-/** By how a file's name ends; the longest suffix that fits decides. Null: such files are never scrapers. */
+/** By the end of a file's name; the longest matching suffix decides. Null: such files are never scrapers. */
 export type ScraperLoaders = Readonly<Record<string, ScraperLoader | null>>;
 
 /** Null for a file that holds no scraper by its name. */

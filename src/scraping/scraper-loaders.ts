@@ -1,7 +1,7 @@
 import { MODULE_LOADER } from './module-loader.ts';
 import type { ScraperLoaders } from './scraper-loader.ts';
 
-/** The kinds of files that scrapers are written in. Another kind is another line here. */
+/** The kinds of files that scrapers are written in. A further kind is another line here. */
 export const SCRAPER_LOADERS: ScraperLoaders = {
   '.ts': MODULE_LOADER,
   '.test.ts': null,

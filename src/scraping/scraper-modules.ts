@@ -15,7 +15,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 class ScraperModules {
   /** By address, with its `?edit=`. */
   readonly #files = new Map<string, LoadedFile>();
-  /** The address of what was imported last, by path; also of an import that failed. */
+  /** The address of the last import, by path, even if it failed. */
   readonly #latest = new Map<string, string>();
   #edits = 0;
   #hooks: unknown = null;
@@ -30,7 +30,7 @@ class ScraperModules {
     return import(url);
   }
 
-  /** Whether a file that the last import of `path` was made of, or lacked, is different now. False before the first. */
+  /** Whether a file that the last import of `path` used, or lacked, is different now. False before the first. */
   hasChanged(path: string): boolean {
     return this.#partsOf(path).some(isDifferent);
   }
@@ -40,7 +40,7 @@ class ScraperModules {
     return this.#partsOf(path).map((file) => file.path);
   }
 
-  /** Differs where the code that was imported last differs; null before the first import. */
+  /** Differs if the last imported code differs; null before the first import. */
   codeOf(path: string): string | null {
     const parts = this.#partsOf(path);
     if (parts.length === 0) return null;
@@ -79,7 +79,7 @@ class ScraperModules {
       this.#addImport(importer, url);
       return { ...typed, url };
     } catch (error) {
-      // The author may create the file that is missing, and nothing else changes then.
+      // The author may create the missing file, and nothing else changes then.
       if (importer !== undefined && /^\.{1,2}\//.test(specifier)) {
         this.#addImport(importer, new URL(specifier, parentUrl).href);
       }
@@ -87,7 +87,7 @@ class ScraperModules {
     }
   };
 
-  /** Looked at before it is read: a change that comes in between is found later, and not lost. */
+  /** Checked before it is read: a change in between is found later, and not lost. */
   readonly #load: NonNullable<RegisterHooksOptions['load']> = (url, context, next) => {
     const file = this.#files.get(url);
     if (file === undefined) return next(url, context);

@@ -19,7 +19,7 @@ import type { RobotsCheck } from './robots/robots-check.ts';
 import type { SharedStates } from './shared-states.ts';
 import type { UsageMeter } from './usage-meter.ts';
 
-/** Code, or a recording, that turns the input of an item into what was seen of it. Made by one of the `define…`. */
+/** Code, or a recording, that turns the input of an item into a result. Made by one of the `define…` functions. */
 export interface Scraper {
   readonly id: string;
   readonly name: string;
@@ -27,14 +27,14 @@ export interface Scraper {
   readonly description: string;
   readonly kind: ScraperKind;
   readonly lane: Lane;
-  /** Hosts it goes to; empty when they come with the input. */
+  /** Hosts it contacts; empty if they come with the input. */
   readonly hosts: readonly string[];
   readonly input: z.ZodType;
   /** Schema of its data. Null if it extracts none. */
   readonly output: z.ZodType | null;
   /** Whether each of its items gets a `metadata.json`, failed ones included. */
   readonly metadata: boolean;
-  /** Expected failures are returned. What is thrown is a bug, and is recorded as `unexpected`. */
+  /** Expected failures are returned. Anything thrown is a bug, and is recorded as `unexpected`. */
   scrape(context: ScrapeContext): Promise<ScrapeResult>;
   /**
    * Parses a stored page again. It has no access to the web. Null if the scraper has no separate `parse`. It fails like
@@ -55,9 +55,9 @@ export interface ScrapeContext {
   readonly policy: Policy;
   /** 1 for the first try of this attempt. */
   readonly tryNumber: number;
-  /** 0 for a submitted item; for one that was found, 1 more than that of the item which found it. */
+  /** 0 for a submitted item; for a found one, 1 more than that of the item that found it. */
   readonly depth: number;
-  /** Which visitor to be towards the site: 0 at first, and the next number after the site has refused the last one. */
+  /** The visitor to be towards the site: 0 at first, and the next number after the site has refused the last one. */
   readonly identity: number;
   /** How to go out: `proxy.type` of the policy, or a later step of `proxy.escalate`. */
   readonly proxyType: ProxyType;
@@ -67,20 +67,23 @@ export interface ScrapeContext {
   /** Counts what the attempt sends and receives. */
   readonly usage: UsageMeter;
   readonly tools: ScrapeTools;
-  /** Aborts when the item's time is over, its lease is lost, or the worker must stop. What ignores it is left behind. */
+  /**
+   * Aborts when the item's time is over, its lease is lost, or the worker must stop. A scraper that ignores it is
+   * abandoned.
+   */
   readonly signal: AbortSignal;
   now(): number;
   /** Waits; rejects when `signal` aborts, so that a loop around it ends. */
   sleep(ms: number): Promise<void>;
-  /** Whether another try would follow if this one ended now with this failure: by the policy, and by the time that is left. */
+  /** Whether another try would follow if this one ended now with this failure, by the policy and by the time left. */
   isRetried(failure: Failure): boolean;
-  /** Room for a document of any size. What the result does not name is thrown away with the try. */
+  /** Room for a document of any size. It is discarded with the try unless the result names it. */
   draft(): Draft;
 }
 
 /**
- * An item of another job: what was asked then, and the pages that were kept of it. The text is that of the page without a
- * name; of an item that only has pages with names, that of the first.
+ * An item of another job: its input and the pages that were kept of it. The text is that of the unnamed page; if there
+ * are only named pages, that of the first.
  */
 export interface StoredInput extends StoredText {
   readonly input: ItemInput;
@@ -105,9 +108,9 @@ export interface ScrapeTools {
   readonly states: SharedStates;
   /** Asked before each request if the policy respects robots.txt. */
   readonly robots: RobotsCheck;
-  /** Null where there are no browsers: in workers of the lane `http`. */
+  /** Null if there are no browsers: in workers of the lane `http`. */
   readonly browser: BrowserTools | null;
-  /** Null where there are none: when a scraper is tried out, or run on recorded pages. */
+  /** Null if there are none: when a scraper is tried, or run on recorded pages. */
   readonly siteTools: SiteScrapeTools | null;
   /** Whether recordings may run expressions in pages: the operator's decision. */
   readonly allowsScripts: boolean;
@@ -118,7 +121,7 @@ export interface SiteScrapeTools {
   readonly sites: WorkerSites;
   readonly pageCache: WorkerPageCache;
   readonly pathErrors: WorkerPathErrors;
-  /** Who we say we are when we pull documentation. */
+  /** How we identify ourselves when we pull documentation. */
   readonly userAgent: string;
 }
 
@@ -129,24 +132,24 @@ export interface ScrapeLog {
   warn(fields: object, message: string): void;
 }
 
-/** What a scraper hands over; the attempt stores it. */
+/** What a scraper returns; the attempt stores it. */
 export interface ProducedArtifact {
   readonly kind: ArtifactKind;
-  /** Of a `page`, and of nothing else. */
+  /** Set only for a `page`. */
   readonly name?: string;
   readonly bytes: Uint8Array | Draft;
-  /** Where it is not that of the kind (`ARTIFACTS` in `domain/artifact.ts`), or the kind has none. */
+  /** Set if it differs from that of the kind (`ARTIFACTS` in `domain/artifact.ts`), or the kind has none. */
   readonly contentType?: string;
-  /** Likewise. Without the dot: png, pdf … */
+  /** The same. Without the dot: png, pdf … */
   readonly extension?: string;
 }
 
-/** What a scraper knows of how it came by an item (addresses, requests); it becomes part of `metadata.json`. */
+/** What a scraper knows about how it got an item (addresses, requests); it becomes part of `metadata.json`. */
 export type ScrapeFacts = Readonly<Record<string, unknown>>;
 
 /** An item that a scraper found, for the job that it works for. */
 export interface FoundItem {
-  /** Unique within the job. Left out, it is derived from the input, as for submitted items. */
+  /** Unique within the job. If omitted, it is derived from the input, as for submitted items. */
   readonly item_id?: string;
   readonly input: ItemInput;
   /** What it belongs to, such as a site; it matters only to a job with `batching`. */
@@ -160,7 +163,7 @@ export type ScrapeResult =
       readonly found?: readonly FoundItem[];
       readonly facts?: ScrapeFacts;
     }
-  /** `artifacts`: what there is of the item although nothing was fetched, such as the page in a cache. */
+  /** `artifacts`: what exists of the item although nothing was fetched, such as the cached page. */
   | {
       readonly kind: 'skipped';
       readonly reason: SkipReason;
@@ -177,7 +180,7 @@ export type ScrapeResult =
       readonly evidence?: Evidence;
     };
 
-/** What a browser showed when an item failed. It is kept of the first items of each group of failures. */
+/** What a browser showed when an item failed. It is kept for the first items of each group of failures. */
 export interface Evidence {
   readonly url: string;
   readonly page: ProducedArtifact & { readonly kind: 'failed_page' };

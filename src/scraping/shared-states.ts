@@ -14,10 +14,10 @@ export interface Held<State> {
   readonly generation: number;
 }
 
-/** How a state is made, by the item that needs it first. */
+/** How a state is made, for the item that needs it first. */
 export interface Maker<State> {
   make(signal: AbortSignal): Promise<State>;
-  /** After so long a run that has not ended is given up by the next item. */
+  /** After this time, the next item gives up a run that has not ended. */
   readonly limitMs: number;
 }
 
@@ -46,7 +46,7 @@ export class SharedStates {
   async get<State>(owner: object, key: string, maker: Maker<State>, signal: AbortSignal): Promise<Held<State>> {
     signal.throwIfAborted();
     const place = this.#place(owner, key);
-    // The owner and its key stand for one type of state.
+    // The owner and its key identify one type of state.
     if (place.ready !== null) return place.ready as Held<State>;
     const { elapsed } = this.deps;
     if (place.making !== null && elapsed() - place.making.startedAt > maker.limitMs) {

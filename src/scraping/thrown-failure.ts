@@ -2,7 +2,7 @@ import { type Failure, failure } from '../domain/failure.ts';
 import { ScrapeFailure } from './scrape-failure.ts';
 import { withoutEdit } from './scraper-modules.ts';
 
-/** What was thrown, as an entry of the failure table: its own if it is one, and `unexpected` for a bug. */
+/** Whatever was thrown, as an entry of the failure table: its own if it is one, and `unexpected` for a bug. */
 export function thrownFailure(error: unknown): Failure {
   if (error instanceof ScrapeFailure) return error.failure;
   const message = error instanceof Error ? `${error.message}${placeOf(error)}` : String(error);
@@ -11,7 +11,7 @@ export function thrownFailure(error: unknown): Failure {
 
 const OWN_SOURCES = new URL('..', import.meta.url).href;
 
-/** ` (county.ts:17)`: the line of the scraper that was being run when it went wrong, if the error tells. */
+/** ` (county.ts:17)`: the line of the scraper that was running when it failed, if the error shows it. */
 function placeOf({ stack = '' }: Error): string {
   for (const [, file = '', line] of stack.matchAll(/(file:\/\/[^\s()]+):(\d+):\d+/g)) {
     if (file.startsWith(OWN_SOURCES) || file.includes('/node_modules/')) continue;

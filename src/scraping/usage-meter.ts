@@ -10,7 +10,9 @@ import {
 } from '../domain/usage.ts';
 import type { HostUsage } from '../egress/web.ts';
 
-/** Counts what one attempt sends and receives, all its tries together. Counting goes on in the rows that it has given out. */
+/**
+ * Counts what one attempt sends and receives in all its tries. Counting continues in the rows that it has handed out.
+ */
 export class UsageMeter {
   readonly #rows: Row[] = [];
 

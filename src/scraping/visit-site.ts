@@ -29,7 +29,7 @@ import type {
 } from './scraper.ts';
 import { thrownFailure } from './thrown-failure.ts';
 
-/** What `scrape` of any scraper that visits a site is given. */
+/** What `scrape` of any scraper that visits a site gets. */
 export interface SiteContext<Input, State> {
   readonly input: Input;
   /** What `setup` returned; undefined for a scraper without one. */
@@ -41,9 +41,9 @@ export interface SiteContext<Input, State> {
   readonly http: HttpClient;
   readonly log: ScrapeLog;
   readonly itemId: string;
-  /** 0 for a submitted item; for one that was found, 1 more than that of the item which found it. */
+  /** 0 for a submitted item; for a found one, 1 more than that of the item that found it. */
   readonly depth: number;
-  /** Aborts when the item's time is over. Requests listen to it by themselves. */
+  /** Aborts when the item's time is over. Requests observe it by themselves. */
   readonly signal: AbortSignal;
   sleep(ms: number): Promise<void>;
 }
@@ -54,28 +54,28 @@ export interface SiteResult<Data> {
   readonly html?: PageToParse | string | null | undefined;
   /** More pages to keep, and answers of `http.json`, by name: `{ profile, taxes, sales }`. */
   readonly pages?: ReturnedPages | null | undefined;
-  /** May be left out where there is a `parse`. Null, beside `found`: the page has links to others and no data. */
+  /** May be omitted if there is a `parse`. Null together with `found`: the page has links to others and no data. */
   readonly data?: Data | null | undefined;
   readonly document?: WebDocument | null | undefined;
   /** More items for this job, such as the links of a listing. Each is added once, however often it is found. */
   readonly found?: readonly FoundItem[] | null | undefined;
 }
 
-/** What a visit has beside its HTTP client: a browser. */
+/** What a visit has in addition to its HTTP client: a browser. */
 export interface Companion<Given> {
-  /** What `scrape` is given of it. */
+  /** The part of it that `scrape` gets. */
   readonly given: Given;
   /** The page that was read last; null before the first. */
   readonly lastPage: SeenPage | null;
   readonly isUnauthorized: boolean;
   readonly hasGoodAnswer: boolean;
-  /** Does the work, and ends it when it can come to nothing any more. */
+  /** Does the work, and ends it when it can no longer succeed. */
   run<T>(work: () => Promise<T>): Promise<T>;
-  /** The failure that an error stands for; the error itself if it is not one of the companion's. */
+  /** The failure behind an error; the error itself if it is not one of the companion's. */
   explain(error: unknown): Promise<unknown>;
-  /** What is kept of the visit beside what the scraper returned. */
+  /** What is kept of the visit in addition to what the scraper returned. */
   finish(end: 'scraped' | 'failed', returned: unknown): Promise<Finished>;
-  /** Answers the failure to record in place of any other; null for none. */
+  /** Returns the failure to record instead of any other; null for none. */
   close(isGood: boolean): Promise<Failure | null>;
 }
 
@@ -102,9 +102,9 @@ export interface SiteParts<Input extends z.ZodType, State, Given extends object>
   readonly open: OpenClient;
   readonly items: ItemSetup<State> | null;
   scrape(given: SiteContext<z.output<Input>, State> & Given): Promise<SiteResult<unknown>>;
-  /** Who the HTTP client is, if not one of its own choice. */
+  /** The identity of the HTTP client, if it does not choose its own. */
   readonly identity?: (state: State, chosen: Identity) => Identity;
-  /** Opens what the visit has beside its HTTP client. */
+  /** Opens what the visit has in addition to its HTTP client. */
   readonly accompany?: (visit: Accompanied<State>) => Promise<Companion<Given>>;
 }
 
@@ -114,16 +114,18 @@ export interface Accompanied<State> {
   readonly state: State;
 }
 
-/** In one try. A token that others have nearly used up may expire again before the item gets to its request. */
+/**
+ * Limit within one try. A token that others have nearly used up may expire again before the item gets to its request.
+ */
 const MAX_VISITS = 4;
 
 /**
- * In the first two tries an item starts over for an optional document. A document that is never to be had must not use up the
- * tries that the item itself may need; but the first may have gone to a lost session.
+ * In the first two tries an item starts over for an optional document. A document that is never available must not use
+ * up the tries that the item itself may need; but the first may have been lost to an expired session.
  */
 const TRIES_FOR_DOCUMENTS = 2;
 
-/** One try at an item: a visit to its site, or several if a login has expired meanwhile. */
+/** One try of an item: a visit to its site, or several if a login has expired meanwhile. */
 export async function visitSite<Input extends z.ZodType, State, Given extends object>(
   context: ItemContext<Input>,
   parts: SiteParts<Input, State, Given>,
@@ -205,7 +207,7 @@ async function visit<Input extends z.ZodType, State, Given extends object>(
       { lastPage: lastPage(), jsonAnswer: (value) => client.jsonAnswer(value) },
       limits.pageBytes,
     );
-    // Before anything is made of it: what cannot be read today is what will have to be read again.
+    // Before anything is made of it: a page that cannot be read today will have to be read again.
     if (page !== null && policy.results.keep_html) fetched.push(htmlArtifact(page));
     if (policy.results.keep_html) fetched.push(...pages.map(pageArtifact));
     if (result.document) fetched.push(documentArtifact(result.document));
@@ -249,7 +251,7 @@ function isWithoutData({ data, found }: SiteResult<unknown>): boolean {
   return data === null && Array.isArray(found);
 }
 
-/** What goes into `metadata.json` beside what the engine itself knows of the attempt. */
+/** What goes into `metadata.json` in addition to what the engine itself knows about the attempt. */
 function factsOf(
   {
     input,

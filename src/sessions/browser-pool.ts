@@ -13,9 +13,9 @@ import type { SessionManager } from './session-manager.ts';
 interface PoolDeps {
   readonly manager: SessionManager;
   readonly clock: Clock;
-  /** Sessions in use at the same time. The manager should allow one more, for the successor of one that is being retired. */
+  /** Concurrent sessions. The manager should allow one more, for the successor of one that is being retired. */
   readonly sessions: number;
-  /** Of one session at the same time, if its contexts are its own; otherwise one. */
+  /** Concurrent contexts of one session, if its contexts are separate; otherwise one. */
   readonly contextsPerSession: number;
   readonly onRetired: (sessionId: string, why: string) => void;
 }
@@ -25,9 +25,9 @@ interface Waiter {
   readonly reject: (error: unknown) => void;
 }
 
-/** A service that has no room for us now is asked again after this, unless it said when. */
+/** A service without room for us is asked again after this, unless it said when. */
 const BUSY_MS = 2000;
-/** Then those who wait are told. */
+/** After this many, waiting items get the error. */
 const MAX_REFUSALS = 5;
 
 /** A session that cannot open a context is ended, and another one is tried. */
@@ -40,7 +40,7 @@ const MAX_TRIES = 2;
  */
 export class BrowserPool implements BrowserContexts {
   readonly #deps: PoolDeps;
-  /** Places taken in each session that may be given to items: by items that have it and those whose context is being opened. */
+  /** Places taken in each usable session: by items that have it and those whose context is being opened. */
   readonly #taken = new Map<string, number>();
   readonly #retiring = new Map<string, string>();
   readonly #waiting: Waiter[] = [];
@@ -61,14 +61,14 @@ export class BrowserPool implements BrowserContexts {
       } catch (error) {
         this.#givePlaceBack(sessionId);
         signal.throwIfAborted();
-        // Whatever kept it from opening a context would keep the next items from it, too.
+        // Whatever kept it from opening a context would affect the next items as well.
         void this.#deps.manager.killSession(sessionId).then(() => this.#fill());
         if (tries === MAX_TRIES) throw error;
       }
     }
   }
 
-  /** Opens a session ahead of demand, if there is none. Never rejects: those who need one will hear why there is none. */
+  /** Opens a session ahead of demand, if there is none. Never rejects: the first item that needs one gets the error. */
   warmUp(): void {
     if (this.#taken.size + this.#opening === 0) this.#openSession();
   }
@@ -93,7 +93,7 @@ export class BrowserPool implements BrowserContexts {
     return this.#taken.size;
   }
 
-  /** Until `signal` aborts. */
+  /** Runs until `signal` aborts. */
   async run(everyMs: number, signal: AbortSignal): Promise<void> {
     const either = AbortSignal.any([signal, this.#closed.signal]);
     while (!either.aborted) {
@@ -129,7 +129,7 @@ export class BrowserPool implements BrowserContexts {
     }
   }
 
-  /** Gives places to those who wait, in their order, and opens sessions for the rest as far as that is allowed. */
+  /** Gives places to waiting items in order, and opens sessions for the rest as far as allowed. */
   #fill(): void {
     this.#forgetLost();
     while (this.#waiting.length > 0) {
@@ -172,7 +172,7 @@ export class BrowserPool implements BrowserContexts {
     }
   }
 
-  /** A service without room is asked again after a pause. Anything else is for those who wait to hear. */
+  /** A service without room is asked again after a pause. Any other error goes to the waiting items. */
   #refused(error: unknown): void {
     const isBusy = error instanceof BrowserUnavailable && error.reason === 'busy';
     this.#refusals += 1;
@@ -209,7 +209,7 @@ export class BrowserPool implements BrowserContexts {
     const release = async (end: LeaseEnd): Promise<void> => {
       endItem(end === 'done' ? 'done' : 'failed');
       const isWell = end !== 'spoilt' && !session.gone.aborted && (await closeContext(session, context, clock));
-      // Without its memory, which takes longer to read than many a page: `runOnce` does that.
+      // Without its memory, which takes longer to read than many pages: `runOnce` does that.
       const due = this.#taken.has(sessionId) && isWell ? manager.dueOf(sessionId, false) : null;
       if (due !== null && due !== 'idle') this.#retire(sessionId, due);
       this.#givePlaceBack(sessionId);
@@ -248,7 +248,7 @@ export class BrowserPool implements BrowserContexts {
     void manager.destroySession(sessionId).then(() => this.#fill());
   }
 
-  /** Sessions that ended by themselves, or were ended by others. */
+  /** Sessions that ended by themselves, or were ended elsewhere. */
   #forgetLost(): void {
     const { manager } = this.#deps;
     for (const id of [...this.#taken.keys(), ...this.#retiring.keys()]) {

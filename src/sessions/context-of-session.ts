@@ -7,7 +7,7 @@ import { within } from '../ports/within.ts';
 const OPEN_MS = 20_000;
 const CLOSE_MS = 5000;
 
-/** A context for one item, by our own clock: a browser that hangs never answers. */
+/** A context for one item, within our own deadline: a hanging browser never answers. */
 export async function openContext(
   session: BrowserSession,
   options: BrowserContextOptions,
@@ -25,7 +25,7 @@ export async function openContext(
     if (context !== null) return context;
     throw new BrowserUnavailable('failed', `the browser opened no context within ${OPEN_MS / 1000} s`);
   } catch (error) {
-    // It may still come, and nobody would close it.
+    // It may still open, and must then be closed.
     opened.then((context) => closeContext(session, context, clock)).catch(() => {});
     throw error;
   } finally {
@@ -54,7 +54,7 @@ export async function closeContext(session: BrowserSession, context: BrowserCont
   );
 }
 
-/** For the next item in the same context: no page, no cookie and nothing in any storage of the last one. */
+/** For the next item in the same context: no page, no cookie and no storage of the previous one. */
 async function emptyContext(context: BrowserContext): Promise<void> {
   const origins = new Set(context.pages().map((page) => URL.parse(page.url())?.origin ?? 'null'));
   for (const { origin } of (await context.storageState({ indexedDB: true })).origins) origins.add(origin);

@@ -2,8 +2,8 @@ import { readlinkSync } from 'node:fs';
 import { isAlive, statOf } from './local/process-group.ts';
 
 /**
- * The process that opened a session. Its number alone does not name it: others get the same one later, and processes in
- * other containers may have it now.
+ * The process that opened a session. Its number alone does not identify it: others get the same one later, and
+ * processes in other containers may have it now.
  */
 interface Owner {
   readonly pid: number;
@@ -26,7 +26,7 @@ export function readOwner(text: string): Owner {
   return { pid: Number(pid), start, namespace };
 }
 
-/** False where it cannot be known. */
+/** False if unknown. */
 export function isOwnerGone({ pid, start, namespace }: Owner): boolean {
   if (!Number.isInteger(pid) || pid <= 0 || namespace !== ownNamespace()) return false;
   return !isAlive(pid) || startOf(pid) !== start;

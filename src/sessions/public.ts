@@ -1,4 +1,4 @@
-/** What programs import as `trawl/sessions`. What is not named here may change without notice. */
+/** What programs import as `trawl/sessions`. Anything not exported here may change without notice. */
 export {
   type DistributionOptions,
   type DistributionResult,

@@ -29,7 +29,7 @@ export async function connectByCdp({ endpoint, openMs, folder, clock, signal }: 
   } catch (error) {
     connecting.then((browser) => browser.close()).catch(() => {});
     if (error instanceof BrowserUnavailable || signal.aborted) throw error;
-    // Playwright's message has the address in it, and with it the key.
+    // Playwright's message contains the address, and with it the key.
     const why =
       errorMessage(error)
         .split('\n')[0]
@@ -51,7 +51,7 @@ interface RemoteDeps {
   readonly release: () => Promise<void>;
 }
 
-/** A browser elsewhere that was connected to. `close` of Playwright leaves its pages and processes alone. */
+/** A connected browser elsewhere. Playwright's `close` leaves its pages and processes alone. */
 export class RemoteSession implements BrowserSession {
   readonly id: string;
   readonly provider: BrowserProviderName;

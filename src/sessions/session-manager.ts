@@ -22,7 +22,7 @@ export interface Session {
 
 export interface SessionStats {
   sessionId: string;
-  /** Items that came to an end. */
+  /** Finished items. */
   itemsProcessed: number;
   errors: number;
   /** Milliseconds. */
@@ -34,7 +34,7 @@ export interface SessionStats {
 export interface SessionManagerOptions {
   readonly provider: BrowserProvider;
   readonly clock: Clock;
-  /** For sessions that are created without options of their own. */
+  /** For sessions that are created without their own options. */
   readonly browser: BrowserOptions;
   readonly maxSessions?: number;
   /** Milliseconds without an item, after which `refreshSessions` closes a session. */
@@ -45,7 +45,7 @@ export interface SessionManagerOptions {
 
 const MAX_SESSIONS = 5;
 const SESSION_TIMEOUT_MS = 5 * 60_000;
-/** A browser that is well answers in milliseconds; on a machine that is overloaded, in seconds. */
+/** A healthy browser answers in milliseconds; on an overloaded machine, in seconds. */
 const HEALTHY_MS = 10_000;
 
 interface Kept {
@@ -58,7 +58,7 @@ interface Kept {
   errors: number;
 }
 
-/** Creates and ends sessions of one provider, and knows which there are, how they do and what they have done. */
+/** Creates and ends sessions of one provider, and tracks them: their health and what they have done. */
 export class SessionManager {
   readonly #provider: BrowserProvider;
   readonly #clock: Clock;
@@ -116,12 +116,12 @@ export class SessionManager {
     return shown;
   }
 
-  /** Resolves when nothing of it is left, by our own clock. A session that is not there is what was wanted. */
+  /** Resolves when nothing of it is left, within our own deadline. A session that does not exist is fine. */
   async destroySession(sessionId: string): Promise<void> {
     await this.#end(sessionId, 'close');
   }
 
-  /** The same for one that hangs: it is not asked. */
+  /** The same for one that hangs: it is not asked first. */
   async killSession(sessionId: string): Promise<void> {
     await this.#end(sessionId, 'kill');
   }
@@ -148,7 +148,7 @@ export class SessionManager {
     return this.#find(sessionId).session;
   }
 
-  /** An item begins in the session. Call what it answers at its end, once. */
+  /** An item begins in the session. Call the returned function at its end, once. */
   beginItem(sessionId: string): (end: 'done' | 'failed') => void {
     const kept = this.#find(sessionId);
     kept.begun += 1;

@@ -2,7 +2,9 @@ import type { HostAnswer } from '../domain/host-outage.ts';
 import type { TroubleRate } from '../domain/host-trouble.ts';
 import type { GatePause, HostGate, RetryAnswer } from '../ports/host-gate.ts';
 
-/** The gate as lent to one attempt. It remembers where the attempt was last, and whether it got as far as an answer. */
+/**
+ * The gate as lent to one attempt. It remembers the host of the last request, and whether that request got an answer.
+ */
 export class AttemptGate implements HostGate {
   readonly #gate: HostGate;
   #host: string | null = null;
@@ -12,12 +14,12 @@ export class AttemptGate implements HostGate {
     this.#gate = gate;
   }
 
-  /** The host that was asked for last; null if none was. */
+  /** The host requested last; null if none was. */
   get host(): string | null {
     return this.#host;
   }
 
-  /** Whether the last request came to an answer, or would have: false for one that the gate did not let in. */
+  /** Whether the last request reached its host: false for one that the gate did not let in. */
   get hadAnswer(): boolean {
     return this.#hadAnswer;
   }

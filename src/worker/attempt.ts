@@ -25,11 +25,11 @@ import { discardAll, elapsedSince, itemTimeMs, type RepeatedTry, type Tried, try
 import { untilDeadline } from './until-deadline.ts';
 
 /**
- * One attempt at an item: try, and try again as the policy says, until there is an outcome or the item's time is over;
- * then store the bytes. The result is ready to be settled. `aborted` means that the attempt was taken from us (the worker
- * is stopping, or the lease is lost), which is not a failure. A host that must not be visited for so long that the item
- * goes back is not its fault either, and neither is StorageTrouble, which passes through. What was sent and received is in
- * `meter`, whatever the end.
+ * One attempt at an item: try, and retry as the policy says, until there is an outcome or the item's time is over; then
+ * store the bytes. The result is ready to be settled. `aborted` means that the attempt was taken from us (the worker is
+ * stopping, or the lease is lost), which is not a failure. If a host must not be visited for so long that the item goes
+ * back, that is not a failure either, and neither is StorageTrouble, which passes through. What was sent and received
+ * is in `meter`, however it ends.
  */
 export async function runAttempt(
   deps: AttemptDeps,
@@ -61,7 +61,7 @@ export async function runAttempt(
     evidence?.kept();
     const durationMs = elapsedSince(begunAt, clock);
     const settlement = { seq: item.seq, attempt: item.attempt, outcome, tries, startedAt, durationMs };
-    // Most items have neither failed tries nor, in the examples, requests: copies of nothing add up at this rate.
+    // Most items have neither failed tries nor, in the examples, requests: copying nothing adds up at this rate.
     const more =
       failed.length === 0
         ? NOTHING
@@ -76,7 +76,7 @@ export async function runAttempt(
   }
 }
 
-/** Null if there is nothing to see: the item is read from the store, or its scraper never asks for a page. */
+/** Null if there is nothing to see: the item is read from the store, or its scraper never requests a page. */
 function evidenceFor({ evidence, tools }: AttemptDeps, job: AttemptJob, item: LeasedItem): AttemptEvidence | null {
   const { scraper } = job;
   if ('unusable' in scraper || scraper.kind === 'plain' || item.source !== undefined) return null;
@@ -86,15 +86,15 @@ function evidenceFor({ evidence, tools }: AttemptDeps, job: AttemptJob, item: Le
 export interface AttemptJob {
   readonly jobId: string;
   readonly order: WorkOrder;
-  /** Or why it cannot be used: then every item reports that, instead of taking its worker down. */
+  /** Or why it cannot be used: then every item reports that, instead of crashing its worker. */
   readonly scraper: Scraper | { readonly unusable: string };
-  /** The gate as lent to the batch of the item; that of the tools where there are no batches. */
+  /** The gate as lent to the batch of the item; that of the tools if there are no batches. */
   readonly gate?: () => HostGate;
-  /** Of the lease; without one, the item has its own. */
+  /** Scope of the lease; without one, the item has its own. */
   readonly batch?: BatchScope;
 }
 
-/** Cut, because a settlement that is refused for a version of any length would be refused every time. */
+/** Cut, because a settlement refused for a too long version would be refused every time. */
 function versionOf({ scraper }: AttemptJob): Pick<Settlement, 'scraperVersion'> {
   return 'unusable' in scraper ? {} : { scraperVersion: scraper.version.slice(0, MAX_VERSION_LENGTH) };
 }
@@ -115,7 +115,7 @@ function toldOf(
   return withMetadata(result, { jobId, itemId, scraper, input, attempt, ...times });
 }
 
-/** One whose scraper can be run. */
+/** A job whose scraper can be run. */
 type ReadyJob = Omit<AttemptJob, 'scraper'> & { readonly scraper: Scraper };
 
 export interface AttemptDeps {
@@ -123,7 +123,7 @@ export interface AttemptDeps {
   readonly store: ResultStore;
   readonly faults: Faults;
   readonly digest: Digest;
-  /** What scrapers need to do their work; the engine itself uses none of it. */
+  /** What scrapers need for their work; the engine itself uses none of it. */
   readonly tools: ScrapeTools;
   /** An item of this job begins to wait for another try. */
   readonly onWait: (jobId: string, type: FailureType, waitMs: number) => void;

@@ -9,7 +9,7 @@ import { StorageTrouble } from '../ports/storage-trouble.ts';
 import type { OwnErrors } from './own-errors.ts';
 import type { Settler } from './settle.ts';
 
-/** `over`: the ledger knows how every item ended, or has the rest back. `lost`: it is no longer ours to say. */
+/** `over`: the ledger knows how every item ended, or has the rest back. `lost`: the lease is no longer ours. */
 export type BatchEnd = 'over' | 'lost';
 
 /** An error of our own, and how long to wait before the work goes back. */
@@ -24,14 +24,14 @@ export interface BatchEndDeps {
   readonly ownErrors: OwnErrors;
   readonly clock: Clock;
   readonly faults: Faults;
-  /** Whether the batch was cut off because its lease is lost, and not because the worker stops. */
+  /** Whether the batch was cut off because its lease is lost, rather than because the worker stops. */
   readonly isLost: (signal: AbortSignal) => boolean;
   readonly onError: (where: string, error: unknown) => void;
 }
 
 /**
- * Records what was done, and empties `done`. A ledger that fails is asked again a few times, then item by item: one that
- * cannot be recorded must not cost the others, and is itself recorded as failed when that has happened often enough.
+ * Records finished items, and empties `done`. A failing ledger is asked again a few times, then item by item: one item
+ * that cannot be recorded must not cost the others, and is itself recorded as failed after enough attempts.
  */
 export async function settleDone(
   deps: BatchEndDeps,
@@ -66,7 +66,7 @@ async function settleOne(
   return typeof last === 'object' ? { ...last, delayMs: SETTLE_AGAIN_MS } : last;
 }
 
-/** A worker that stops waits for room, too: what it leaves unsettled would count against its items. */
+/** A stopping worker also waits for space: unsettled items would get a strike. */
 async function settle(
   deps: BatchEndDeps,
   lease: Lease,
@@ -93,7 +93,7 @@ async function settle(
 }
 
 /**
- * A ledger that takes no more writes before its restart: a worker that is to stop would wait for ever, and a restart of the
+ * A ledger that accepts no more writes before its restart: a stopping worker would wait forever, and a restart of the
  * ledger's owner charges no item.
  */
 function isHopeless(error: unknown, signal: AbortSignal): boolean {
@@ -101,8 +101,8 @@ function isHopeless(error: unknown, signal: AbortSignal): boolean {
 }
 
 /**
- * Settles what was done, and gives the rest back: after a pause, if it is for an error of our own. `usage` is that of the
- * attempt which did not come to an end.
+ * Settles finished items and gives the rest back: after a pause, if the cause is an error of our own. `usage` is that
+ * of the attempt that did not end.
  */
 export async function giveBack(
   deps: BatchEndDeps,
@@ -119,14 +119,15 @@ export async function giveBack(
   if (typeof cause === 'string' || 'host' in cause) {
     return (await release(deps, lease, cause, usage, signal)) || isSettled ? 'over' : 'lost';
   }
-  // With the lease in hand: given back at once, the work would be taken up at once, here or elsewhere, and fail again.
+  // Waits with the lease: if the work went back at once, it would be claimed at once, here or elsewhere, and fail
+  // again.
   await deps.clock.sleep(cause.delayMs, signal);
   const isReleased = await release(deps, lease, { error: describeOwnError(cause.error) }, usage, signal);
-  // What was settled may have been all that was left, because the others were cancelled with their job.
+  // The settled items may have been all that was left, because the others were cancelled with their job.
   return isReleased || isSettled ? 'over' : 'lost';
 }
 
-/** Asked again for as long as the lease is ours: a lease left to run out would count against its items. */
+/** Repeated for as long as the lease is ours: a lease left to expire would give its items a strike. */
 async function release(
   deps: BatchEndDeps,
   lease: Lease,
@@ -147,11 +148,11 @@ async function release(
   }
 }
 
-/** Against a call that got lost; what fails every time fails these as well. */
+/** Covers a lost call; an error that occurs every time fails these as well. */
 const SETTLE_TRIES = 3;
 const SETTLE_AGAIN_MS = 500;
 
 const RELEASE_AGAIN_MS = 500;
 
-/** A worker that has lost its owner is not to wait for longer than this before it ends. */
+/** A worker that has lost its owner must not wait longer than this before it ends. */
 const MAX_RELEASE_FACTOR = 4;

@@ -18,20 +18,20 @@ import type { Place } from './slots.ts';
 export interface BatchDeps extends AttemptDeps, BatchEndDeps {
   readonly scrapers: Pick<ScraperRegistry, 'find'>;
   readonly settings: { readonly settleEveryMs: number; readonly leaseMs: number };
-  /** Waits until the next item of the job may begin; null if it may now. */
+  /** Waits until the next item of the job may begin; null if it may begin now. */
   readonly paceItem: (jobId: string, place: Place, signal: AbortSignal) => Promise<unknown> | null;
   /** The gate as lent to one batch. */
   readonly gateOf: (jobId: string, place: Place) => HostGate;
-  /** What the job wants now, or did some seconds ago; null when it is gone. Not a promise if that is known. */
+  /** The job's work order, at most some seconds old; null if the job is gone. Not a promise if it is already known. */
   readonly latestOrder: (lease: Lease) => Promise<WorkOrder | null> | WorkOrder;
-  /** Whether a host is still not to be visited, as far as all processes together know. */
+  /** Whether a host must still not be visited, as far as all processes together know. */
   readonly isStillHeld: (held: HeldBack) => Promise<boolean>;
 }
 
 /**
- * Carries out the items of one lease, one after another. Items done but not yet settled when the batch is cut short are
- * settled before the rest is given back. It does not throw: an error of our own gives the rest back uncharged, because a
- * lease that is left to run out counts against its items as if one of them had killed its worker.
+ * Processes the items of one lease, one after another. Finished items that are not settled when the batch is cut short
+ * are settled before the rest is given back. It does not throw: after an error of our own the rest goes back uncharged,
+ * because an expired lease counts against its items as if one of them had killed its worker.
  */
 export async function runBatch(deps: BatchDeps, lease: Lease, place: Place, signal: AbortSignal): Promise<BatchEnd> {
   const scope = new BatchScope();
@@ -72,7 +72,7 @@ function isHeld(result: Settlement | HeldBack | 'aborted'): result is HeldBack {
   return typeof result === 'object' && 'host' in result;
 }
 
-/** Failures that count against the site are settled at once: the breaker must not learn of them hundreds of items later. */
+/** Failures held against the site are settled at once: the breaker must not learn of them hundreds of items later. */
 function isUrgent({ outcome }: Settlement): boolean {
   if (outcome.kind !== 'failed') return false;
   const { breaker, retry } = FAILURES[outcome.failure.type];
@@ -80,9 +80,9 @@ function isUrgent({ outcome }: Settlement): boolean {
 }
 
 /**
- * A hundred items may take a quarter of an hour, and a user may have paused the job meanwhile, or lowered its limit. The
- * first item is processed all the same: it has counted as in progress since the claim. Only the pace of the job can hold it
- * up for so long that this is asked again.
+ * A hundred items may take a quarter of an hour, and a user may have paused the job meanwhile, or lowered its limit.
+ * The first item is processed anyway: it has counted as in progress since the claim. Only the pace of the job can delay
+ * it so long that this is checked again.
  */
 class Wanted {
   readonly #deps: BatchDeps;
@@ -94,7 +94,7 @@ class Wanted {
     this.#lease = lease;
   }
 
-  /** What is wanted of this item now. */
+  /** The order that applies to this item now. */
   orderFor(item: LeasedItem, hasWaited = false): Promise<Answer> | Answer {
     const latest = this.#deps.latestOrder(this.#lease);
     if (latest instanceof Promise) return latest.then((order) => this.#judge(order, item, hasWaited));
@@ -106,7 +106,7 @@ class Wanted {
     const isNews = order !== this.#last;
     this.#last = order;
     if (item === this.#lease.items[0] && !hasWaited) return order;
-    // Drawn once per answer: drawing again for every item would return the batch in the end, however small the excess.
+    // Drawn once per answer: drawing again for every item would eventually return the batch, however small the excess.
     const isTooMuch = isNews && order.excess > 0 && this.#deps.clock.chance() < order.excess;
     return order.isHalted || isTooMuch ? 'not-now' : order;
   }
@@ -150,7 +150,7 @@ async function runItem(
     if (lease.suspect && !(await deps.leases.begin(lease.token, item.seq))) return 'not-ours';
     await deps.faults.at('after-claim-before-work');
     let result = await runAttempt(deps, job, item, signal, meter);
-    // Its pause may have been lifted, or be over: only what still holds is worth a way through the queue.
+    // The pause may have been lifted, or be over: only a pause still in force is worth a trip through the queue.
     if (isHeld(result) && !(await deps.isStillHeld(result))) result = await runAttempt(deps, job, item, signal, meter);
     return result === 'aborted' ? isCut() : result;
   } catch (error) {
@@ -166,8 +166,8 @@ async function runItem(
 }
 
 /**
- * A claim may have been long on its way, and most of its lease be over before any work is done; the first beat might
- * then come too late. By the wall clock, as the lease itself.
+ * A claim may have been delayed, and most of its lease may be over before any work is done; the first heartbeat might
+ * then come too late. By the wall clock, like the lease itself.
  */
 function isFresh({ clock, settings: { leaseMs } }: BatchDeps, lease: Lease): boolean {
   return lease.until - clock.now() >= FRESH_SHARE * leaseMs;
@@ -181,10 +181,10 @@ async function isStillOurs({ clock, leases, settings: { leaseMs } }: BatchDeps, 
   return lost.length === 0;
 }
 
-/** With less than this a beat that fails may be the last before the end. */
+/** With less than this, a failed heartbeat may be the last before the end. */
 const FRESH_SHARE = 0.75;
 
-/** The lease is lost, or its job was cancelled and the rest of the batch with it; then what was done still counts. */
+/** The lease is lost, or its job was cancelled with the rest of the batch; then finished items still count. */
 async function settleLast(deps: BatchDeps, lease: Lease, done: Settlement[], signal: AbortSignal): Promise<BatchEnd> {
   if (done.length === 0) return 'lost';
   const answer = await settleDone(deps, lease, done, signal);

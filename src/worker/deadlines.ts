@@ -4,8 +4,8 @@ import type { Clock } from '../ports/clock.ts';
 type OnEnd = (why: 'late' | 'aborted') => void;
 
 /**
- * Deadlines of the work that a process has in hand. A timer and a listener cost more than an item without work does, so
- * they are set in the next turn of the event loop, for what has not ended by then; until then no timer could fire anyway.
+ * Deadlines of a process's current work. A timer and a listener cost more than an empty item, so they are set in the
+ * next turn of the event loop, for work that has not ended by then; until then no timer could fire anyway.
  */
 export class Deadlines {
   readonly #clock: Clock;
@@ -15,7 +15,7 @@ export class Deadlines {
     this.#clock = clock;
   }
 
-  /** `onEnd` is called at most once, and never after `end` of the answer was called. */
+  /** `onEnd` is called at most once, and never after `end` of the result was called. */
   watch(ms: number, signal: AbortSignal, onEnd: OnEnd): Watch {
     const watch = new Watch(this.#clock, ms, signal, onEnd);
     this.#begun.push(watch);
@@ -73,5 +73,5 @@ class Watch {
   }
 }
 
-/** An abort without a reason makes an exception with a stack trace: a quarter of what an empty item costs. */
+/** An abort without a reason creates an exception with a stack trace: a quarter of the cost of an empty item. */
 const OVER = 'the work is over';

@@ -7,12 +7,12 @@ import type { ResultStore } from '../ports/result-store.ts';
 import { StorageTrouble } from '../ports/storage-trouble.ts';
 import type { ScrapeResult, Scraper } from '../scraping/scraper.ts';
 
-/** Pages are held whole while they are read. Scrapers of ours keep none above their limit of some MiB. */
+/** Pages are held in memory while they are read. Our scrapers keep none above their limit of some MiB. */
 const MAX_PAGE_BYTES = 64 << 20;
 
 /**
- * The work of a re-extraction: the pages that another job kept of the item, checked against their hashes and handed to the
- * scraper's `extract`. It gets a store that can only be read, and no way to the web.
+ * The work of a re-extraction: the pages that another job kept for the item, checked against their hashes and passed to
+ * the scraper's `extract`. It gets a read-only store, and no access to the web.
  */
 export async function extractStored(
   store: Pick<ResultStore, 'get'>,
@@ -54,7 +54,7 @@ function decode(page: Uint8Array | undefined): string {
   return new TextDecoder('utf-8', { ignoreBOM: true }).decode(page);
 }
 
-/** The bytes as they were recorded, or why they are not to be had. */
+/** The recorded bytes, or why they cannot be read. */
 async function readStored(
   store: Pick<ResultStore, 'get'>,
   artifact: StoredArtifact,
@@ -78,7 +78,7 @@ function failed(type: FailureType, message: string, cause?: unknown): ScrapeResu
   return { kind: 'failed', failure: failure(type, message, { cause }) };
 }
 
-/** Metadata of scrapers of any kind: what they do not tell, or tell otherwise than ours do, is not known. */
+/** Metadata of any kind of scraper: fields that are missing or have another form count as unknown. */
 function objectOf(bytes: Uint8Array | undefined): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(bytes));

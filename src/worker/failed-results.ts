@@ -6,7 +6,7 @@ type FailedResult = ScrapeResult & { readonly kind: 'failed' };
 
 const NONE: readonly SeenTry[] = [];
 
-/** The tries of one attempt that failed, and what each type of failure left: one of them becomes the item's. */
+/** The failed tries of one attempt, and what each type of failure left: one of them becomes the item's. */
 export class FailedResults {
   #tries: readonly SeenTry[] = NONE;
   #lastOf: Map<FailureType, FailedResult> | null = null;
@@ -15,7 +15,7 @@ export class FailedResults {
     return this.#tries;
   }
 
-  /** `waitMs`: before the next try. Its documents are thrown away by then, so only what is in memory is held on to. */
+  /** `waitMs`: time before the next try. Its documents are discarded by then, so only what is in memory is kept. */
   add(result: FailedResult, at: number, waitMs: number): void {
     this.#note(result, at, waitMs);
     const { artifacts, ...rest } = result;
@@ -24,7 +24,7 @@ export class FailedResults {
     this.#lastOf.set(result.failure.type, held === undefined ? rest : { ...rest, artifacts: held });
   }
 
-  /** After the last try: the result of the try that tells most about the item. */
+  /** After the last try: the result of the try that says most about the item. */
   conclude(last: FailedResult, at: number): FailedResult {
     const earlier = this.#tries.map(({ failure }) => failure.type);
     this.#note(last, at, null);

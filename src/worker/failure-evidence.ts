@@ -14,7 +14,7 @@ import { KeptFailures } from './kept-failures.ts';
 
 type FailedResult = ScrapeResult & { readonly kind: 'failed' };
 
-/** What this process keeps of failures: the pages of the first of each group. */
+/** What this process keeps of failures: the pages of the first ones of each group. */
 export class FailureEvidence {
   readonly #room = new HeldRoom();
   readonly #noRoom = new HeldRoom(0);
@@ -36,7 +36,7 @@ interface Shared {
   readonly kept: KeptFailures;
 }
 
-/** What is remembered of one attempt until it is known how it ended. */
+/** What is remembered of one attempt until its outcome is known. */
 export class AttemptEvidence {
   readonly #kept: KeptFailures;
   readonly #visits: VisitLog;
@@ -45,7 +45,7 @@ export class AttemptEvidence {
   readonly #attempt: Parameters<KeptFailures['reserve']>[0];
   readonly #input: ItemInput;
   readonly #secrets: Secrets;
-  /** As they were lent, but for the way to the web. */
+  /** The tools as they were lent, except for the web. */
   readonly tools: ScrapeTools;
   #giveBack: (() => void) | null = null;
 
@@ -70,7 +70,10 @@ export class AttemptEvidence {
     this.#visits.nextTry(failedAs);
   }
 
-  /** The result as it is recorded: with the address at which it failed and, for the first of a group, what was seen there. */
+  /**
+   * The result as it is recorded: with the address at which it failed and, for the first ones of a group, what was seen
+   * there.
+   */
   async addTo(result: FailedResult, lastType: FailureType, at: number): Promise<FailedResult> {
     const seen = this.#visits.tryThatFailedAs(result.failure.type, lastType);
     const { evidence, ...rest } = result;
@@ -87,13 +90,13 @@ export class AttemptEvidence {
 
   async #artifacts(result: FailedResult, seen: SeenTry, at: number): Promise<readonly ProducedArtifact[]> {
     const { failure, artifacts = [], evidence } = result;
-    // What a browser shows is no answer to one request, and a visit of requests could not be replayed in it.
+    // What a browser shows is not the answer to one request, and a visit of requests could not be replayed in it.
     if (evidence !== undefined) {
       this.#giveBack = this.#kept.reserve(this.#attempt, failure, this.#most);
       const hasPage = artifacts.some(({ kind }) => kind === 'html' || kind === 'page');
       return this.#giveBack === null || hasPage ? [] : [evidence.page];
     }
-    // A request without an answer has no page, and the page before it is not the one that failed.
+    // A request without an answer has no page, and the previous page is not the one that failed.
     if (seen.last?.kind !== 'answer') return [];
     this.#giveBack = this.#kept.reserve(this.#attempt, failure, this.#most);
     if (this.#giveBack === null) return [];
@@ -103,19 +106,19 @@ export class AttemptEvidence {
       const visit = await encodeVisit(seen, { input: this.#input, failure, at }, this.#secrets);
       return [...(page === null ? [] : [page]), { kind: 'visit', bytes: visit }];
     } catch (error) {
-      // A site may send anything: the item has failed for a reason of its own, which must not be lost over its page.
+      // A site may send anything: the item's own failure must not be lost because of its page.
       this.#log.warn({ problem: errorMessage(error) }, 'the page of a failed item could not be kept');
       this.#lose();
       return [];
     }
   }
 
-  /** What was to be kept of the attempt is kept. */
+  /** What should be kept of the attempt has been stored. */
   kept(): void {
     this.#giveBack = null;
   }
 
-  /** Forgets everything. What was to be kept and could not be leaves its place to another failure. */
+  /** Forgets everything. If something could not be stored, another failure of the group takes its place. */
   close(): void {
     this.#lose();
     this.#visits.close();

@@ -12,13 +12,13 @@ import {
 import { LeaseTable } from './lease-table.ts';
 import { FRESH_WATCH, watch } from './watchdog.ts';
 
-/** What the thread needs to reach ledger and queue; `closed` resolves when it has lost them. */
+/** How the thread reaches ledger and queue; `closed` resolves when the connection is lost. */
 export interface HeartbeatConnection extends Pick<BeatDeps, 'leases' | 'queue'> {
   readonly closed: Promise<unknown>;
   close(): Promise<void>;
 }
 
-/** Called by the thread's entry module, and only there. Ends when the main thread says so. */
+/** Called only by the thread's entry module. Ends when the main thread asks it to. */
 export async function runHeartbeatThread(
   clock: Clock,
   connect: (connectWith: unknown, signal: AbortSignal) => Promise<HeartbeatConnection>,
@@ -48,7 +48,7 @@ export async function runHeartbeatThread(
   await link.connection?.close();
   port.close();
 
-  /** One connection at a time, although a beat does not wait for the one before it. */
+  /** One connection at a time, although a beat does not wait for the previous one. */
   function connected(): Promise<HeartbeatConnection> {
     if (link.connection !== null) return Promise.resolve(link.connection);
     link.connecting ??= connectNow().finally(() => {
@@ -66,7 +66,7 @@ export async function runHeartbeatThread(
     return made;
   }
 
-  /** With it end the calls that wait for an answer: without that they would pile up. */
+  /** Also ends the calls that wait for an answer: otherwise they would pile up. */
   function hangUp(): void {
     const silent = link.connection;
     link.connection = null;
@@ -79,7 +79,7 @@ export async function runHeartbeatThread(
     while (!stop.signal.aborted) {
       const isHolding = table.read().length > 0;
       state = watch(state, { ticks: table.ticks, isHolding, at: clock.elapsed() }, everyMs);
-      // Without an owner the leases run out, and what the main thread is at cannot be recorded any more.
+      // Without an owner the leases expire, and the main thread's current work can no longer be recorded.
       const limitMs = link.connection === null ? Math.min(hangLimitMs, 2 * leaseMs) : hangLimitMs;
       if (state.silentMs >= limitMs) killProcess(state.silentMs);
       await clock.sleep(everyMs, stop.signal);
@@ -88,7 +88,7 @@ export async function runHeartbeatThread(
 }
 
 function killProcess(silentMs: number): void {
-  // Not process.stderr: in a thread it goes through the main thread, which is just what does not answer.
+  // Not process.stderr: in a thread it goes through the main thread, which is not responding.
   writeSync(2, `trawl: worker ${process.pid} has been hanging for ${Math.round(silentMs / 1000)} s and is killed\n`);
   process.kill(process.pid, 'SIGKILL');
 }

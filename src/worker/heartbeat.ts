@@ -5,15 +5,15 @@ import type { WorkerQueue } from '../ports/work-queue.ts';
 import { type Held, LeaseTable } from './lease-table.ts';
 
 /**
- * Keeps what a worker holds: renews its leases and hides its messages again, four times in the life of a lease. The worker
- * sets what each place holds, and the heartbeat reports which leases are lost.
+ * Keeps a worker's leases: renews them and hides their messages again, four times per lease. The worker records what
+ * each place has, and the heartbeat reports which leases are lost.
  */
 export interface Heartbeat {
   hold(slot: number, held: Held): void;
   drop(slot: number): void;
   /**
-   * Called with the token of a lease that was lost while a place holds it. The news may be old: a batch whose end is
-   * being recorded at this moment is lost in this sense too.
+   * Called with the token of a lost lease that a place still has. The report may be late: a batch whose end is being
+   * recorded at this moment also counts as lost.
    */
   onLost(listener: (token: string) => void): void;
   stop(): Promise<void>;
@@ -26,16 +26,16 @@ export interface BeatDeps {
   readonly leaseMs: number;
 }
 
-/** Three beats may fail before a lease runs out. */
+/** Three beats may fail before a lease expires. */
 export const BEATS_PER_LEASE = 4;
 
-/** One beat. Returns the tokens that are lost; throws if the ledger could not be asked. */
+/** One beat. Returns the lost tokens; throws if the ledger could not be asked. */
 export async function beatOnce(held: readonly Held[], deps: BeatDeps): Promise<readonly string[]> {
   if (held.length === 0) return [];
   const { leases, queue, clock, leaseMs } = deps;
   const receipts = held.map(({ receipt }) => receipt);
-  // Not worth an error nor a wait: a message that comes again is refused by the ledger, because its batch is held; and
-  // a queue that hangs must not cost us our leases.
+  // Neither an error nor a wait is worthwhile: the ledger refuses a repeated message, because its batch is leased; and
+  // a hanging queue must not cost us our leases.
   queue.extend(receipts, leaseMs).catch(() => {});
   return leases.renew(
     held.map(({ token }) => token),
@@ -52,20 +52,20 @@ export class NotAnswered extends Error {
 }
 
 interface BeatLoopDeps {
-  /** One beat, over whatever is held at that moment: answers the tokens that are lost. */
+  /** One beat, over all current leases: returns the lost tokens. */
   readonly beat: () => Promise<readonly string[]>;
   readonly clock: Clock;
   readonly leaseMs: number;
   readonly onLost: (tokens: readonly string[]) => void;
   readonly onTrouble: (error: unknown) => void;
-  /** No beat was answered for the life of a lease: whatever they went through is worth another try. */
+  /** No beat was answered for the duration of a lease: a new connection is worth trying. */
   readonly onSilence: () => void;
 }
 
 /**
- * Beats until `signal` aborts. A beat has a quarter of a lease to be answered, then the next one goes out: a single
- * answer that never comes would otherwise cost every lease of the process. A late answer still counts, and does no harm:
- * a token that is lost stays lost, because no token is given twice, and a renewal never shortens a lease.
+ * Beats until `signal` aborts. A beat has a quarter of a lease to be answered, then the next one goes out: otherwise a
+ * single answer that never comes would cost every lease of the process. A late answer still counts, and does no harm: a
+ * lost token stays lost, because no token is given twice, and a renewal never shortens a lease.
  */
 export async function beatUntilStopped(deps: BeatLoopDeps, signal: AbortSignal): Promise<void> {
   const { clock, leaseMs, onTrouble } = deps;
@@ -95,7 +95,7 @@ async function beatInTime(
       return 'well' as const;
     },
     (error: unknown) => {
-      // One that is late was reported when its time was over, and one that is cut off by the stop is expected.
+      // A late one was reported when its time was over, and one cut off by the stop is expected.
       if (!over.signal.aborted) onTrouble(error);
       return 'failed' as const;
     },
@@ -109,20 +109,19 @@ async function beatInTime(
   }
 }
 
-/** An abort without a reason makes an exception with a stack trace, which is not read here. */
+/** An abort without a reason creates an exception with a stack trace, which would not be read here. */
 const OVER = 'the beat is over';
 
 /**
- * A heartbeat in a thread of its own, which a scraper that computes for a minute cannot hold up. The main thread writes
- * what it holds into a shared table; the thread reads it at every beat and has its own connection to the owner.
- *
- * It also watches the main thread. One that holds work and has not come round for `hangLimitMs` is in an endless loop,
- * and as nothing else can free its slots, the thread kills the process.
+ * A heartbeat in its own thread, which a scraper that computes for a minute cannot delay. The main thread writes its
+ * leases into a shared table; the thread reads it at every beat and has its own connection to the owner.
+ * It also watches the main thread. If that has work and has not responded for `hangLimitMs`, it is in an endless loop,
+ * and because nothing else can free its slots, the thread kills the process.
  */
 interface HeartbeatThreadDeps {
   /** The module that the thread runs: it calls `runHeartbeatThread`. src/main supplies it, because it names adapters. */
   readonly entry: URL;
-  /** Whatever that module needs in order to connect; it must survive being sent to another thread. */
+  /** Whatever that module needs in order to connect; it is copied to another thread. */
   readonly connectWith: unknown;
   readonly slots: number;
   readonly leaseMs: number;
@@ -131,7 +130,9 @@ interface HeartbeatThreadDeps {
   readonly onTrouble: (error: unknown) => void;
 }
 
-/** The largest page that we take is read in a second or two; what holds the thread for a minute will not let it go. */
+/**
+ * The largest accepted page is read in a second or two; whatever blocks the thread for a minute will not release it.
+ */
 export const DEFAULT_HANG_LIMIT_MS = 60_000;
 
 /** What the thread gets when it starts. */
@@ -142,7 +143,7 @@ export interface ThreadData {
   readonly connectWith: unknown;
 }
 
-/** What it says. */
+/** Messages of the thread. */
 export type FromThread = { readonly lost: readonly string[] } | { readonly trouble: string };
 
 export function startHeartbeatThread(deps: HeartbeatThreadDeps): Heartbeat {
@@ -175,7 +176,7 @@ export function startHeartbeatThread(deps: HeartbeatThreadDeps): Heartbeat {
     },
   };
 
-  /** A thread that dies takes every lease with it in the end, so there is another one soon. */
+  /** If a thread died, every lease would eventually be lost, so it is soon replaced. */
   async function runThreads(): Promise<void> {
     while (!stop.signal.aborted) {
       await runThread();
@@ -190,7 +191,7 @@ export function startHeartbeatThread(deps: HeartbeatThreadDeps): Heartbeat {
     const { promise: ended, resolve: end } = Promise.withResolvers<void>();
     const started = new Worker(deps.entry, { workerData: data });
     thread = started;
-    // A process that has nothing else to do should be able to end.
+    // Does not keep alive a process that has nothing else to do.
     started.unref();
     started.on('error', onTrouble);
     started.on('exit', () => end());
@@ -210,15 +211,15 @@ export function startHeartbeatThread(deps: HeartbeatThreadDeps): Heartbeat {
   }
 }
 
-/** To say goodbye to the owner; a thread that takes longer is stuck. */
+/** Time to disconnect from the owner; a thread that takes longer is stuck. */
 const STOP_MS = 5000;
 
-/** How often the main thread ticks, and how often the thread looks. */
+/** How often the main thread ticks, and the thread looks. */
 export function lookEveryMs(hangLimitMs: number): number {
   return Math.min(1000, hangLimitMs / 10);
 }
 
-/** After a beat that failed. */
+/** Delay after a failed beat. */
 function beatAgainAfterMs(leaseMs: number): number {
   return Math.min(1000, leaseMs / (2 * BEATS_PER_LEASE));
 }

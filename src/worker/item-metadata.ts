@@ -3,7 +3,7 @@ import { presentFailure } from '../domain/failure.ts';
 import type { ItemInput } from '../domain/item.ts';
 import type { ProducedArtifact, ScrapeResult } from '../scraping/scraper.ts';
 
-/** What the engine knows of an attempt that came to its end. */
+/** What the engine knows about a finished attempt. */
 export interface AttemptFacts {
   readonly jobId: string;
   readonly itemId: string;
@@ -21,7 +21,7 @@ export interface AttemptFacts {
  */
 export function withMetadata(result: ScrapeResult, facts: AttemptFacts): ScrapeResult {
   const { artifacts = [] } = result;
-  // An item that was passed over and of which nothing is kept has no story to tell.
+  // A skipped item of which nothing is kept needs no metadata.
   if (result.kind === 'skipped' && artifacts.length === 0) return result;
   if (artifacts.some(({ kind }) => kind === 'metadata')) return result;
   const metadata = {
@@ -45,7 +45,7 @@ function jsonArtifact(value: unknown): ProducedArtifact {
   return { kind: 'metadata', bytes };
 }
 
-/** As the kinds are listed everywhere else. */
+/** In the order in which the kinds are listed everywhere else. */
 function inOrder(artifacts: readonly ProducedArtifact[]): readonly ProducedArtifact[] {
   return artifacts.toSorted((a, b) => ARTIFACT_KINDS.indexOf(a.kind) - ARTIFACT_KINDS.indexOf(b.kind));
 }

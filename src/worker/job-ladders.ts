@@ -4,16 +4,16 @@ import { PROXY_TYPES, type ProxyType, proxyLadder } from '../domain/proxy-policy
 import type { WorkOrder } from '../domain/work-order.ts';
 import type { ScrapeLog, ScrapeResult } from '../scraping/scraper.ts';
 
-/** Another job of its id, or another policy, starts over. */
+/** Another job with its id, or another policy, starts over. */
 interface LadderJob {
   readonly jobId: string;
   readonly order: Pick<WorkOrder, 'policy' | 'policyRevision' | 'jobCreatedAt'>;
 }
 
-/** More jobs than a process works at, so that only finished ones are forgotten. */
+/** More jobs than a process works on, so that only finished ones are forgotten. */
 const MAX_JOBS = 1000;
 
-/** At which step of their ladders of proxies this process starts the items of its jobs. */
+/** The step of their proxy ladders at which this process starts the items of its jobs. */
 export class JobLadders {
   readonly #byJob = new Map<string, JobLadder>();
 
@@ -66,14 +66,14 @@ export class Climb {
     if (type === 'blocked' && this.#step + 1 < this.#steps.length) this.#step += 1;
   }
 
-  /** An item that was blocked to its end would have needed another step. */
+  /** An item that was blocked until its end would have needed another step. */
   ended(result: ScrapeResult | 'aborted'): void {
     if (result === 'aborted') return;
     this.#onEnd(this.#step + (result.kind === 'failed' && result.failure.type === 'blocked' ? 1 : 0));
   }
 }
 
-/** Ladders of one step, on which nothing moves: one of each for all items. */
+/** Ladders with a single step, on which nothing moves: shared by all items. */
 const FLAT = Object.fromEntries(
   PROXY_TYPES.map((type) => [type, new Climb([type], 0, () => {})]),
 ) as unknown as Readonly<Record<ProxyType, Climb>>;

@@ -24,9 +24,9 @@ interface KeptAttempt {
 }
 
 /**
- * Keeps what an attempt brought, all of it in one folder: the one that users expect, or, if other bytes are there, one
- * that no other attempt can have. What was put in the first before that showed is in no record, and is removed with
- * the job.
+ * Stores what an attempt produced, all of it in one folder: the one that users expect or, if other bytes are there, one
+ * that no other attempt can have. What was put into the first one before that became clear is in no record, and is
+ * removed with the job.
  */
 export async function keepArtifacts(
   deps: KeepDeps,
@@ -47,7 +47,7 @@ function storedArtifact({ kind, name, contentType }: ProducedArtifact, bytes: St
   return { ...named, key, ...sliceFields(bytes), ...about };
 }
 
-/** The expected folder, and a few whose names cannot be guessed: a store that says `taken` to all of them is broken. */
+/** The expected folder, and a few with unguessable names: a store that says `taken` to all of them is broken. */
 const MAX_FOLDERS = 4;
 
 async function putInOneFolder(

@@ -3,24 +3,26 @@ import { type GroupKind, groupOf, isSameProblem, MAX_GROUPS, otherGroup } from '
 
 interface FailedAttempt {
   readonly jobId: string;
-  /** Tells apart two jobs of one id. */
+  /** Distinguishes two jobs with the same id. */
   readonly jobCreatedAt: number;
-  /** Which attempt at the item it was. Those after a retry are counted on their own: their pages are news. */
+  /** The attempt at the item. Attempts after a retry are counted separately: their pages are new. */
   readonly attempt: number;
 }
 
-/** More jobs than a process works at, so that only finished ones are forgotten. */
+/** More jobs than a process works on, so that only finished ones are forgotten. */
 const MAX_JOBS = 200;
 
 /**
- * Of which groups of failures this process has kept pages, so that only the first of each are kept. Every process counts for
- * itself: asking the ledger would be a call per failure. So a job may have as many pages of a group from each process, and
- * never fewer than the policy says.
+ * The groups of failures of which this process has kept pages, so that only the first ones of each are kept. Every
+ * process counts for itself: asking the ledger would be a call per failure. So a job may have as many pages of a group
+ * from each process, and never fewer than the policy says.
  */
 export class KeptFailures {
   readonly #byJob = new Map<string, JobGroups>();
 
-  /** Null if enough was kept of failures like this. Otherwise it counts as kept, unless the answer is called. */
+  /**
+   * Null if enough was kept of failures like this. Otherwise it counts as kept, unless the returned function is called.
+   */
   reserve({ jobId, jobCreatedAt, attempt }: FailedAttempt, failure: Failure, most: number): (() => void) | null {
     const group = this.#groupsOf(`${jobCreatedAt} ${jobId}`).find(attempt, failure);
     if (group.kept >= most) return null;
@@ -46,7 +48,7 @@ interface KeptGroup {
 }
 
 class JobGroups {
-  /** By attempt, type and pattern; a few of each, which differ in address or layout. */
+  /** By attempt, type and pattern; a few of each, with different addresses or layouts. */
   readonly #alike = new Map<string, KeptGroup[]>();
   #size = 0;
 
@@ -54,7 +56,7 @@ class JobGroups {
     const kind = groupOf(failure);
     const found = this.#among(attempt, kind).find((group) => isSameProblem(group.kind, kind));
     if (found !== undefined) return found;
-    // As in the ledger: beyond so many, those of a type share one.
+    // As in the ledger: beyond this many, those of a type share one group.
     const own = this.#size < MAX_GROUPS ? kind : otherGroup(failure.type);
     const group = this.#among(attempt, own).find((each) => isSameProblem(each.kind, own));
     return group ?? this.#add(attempt, own);

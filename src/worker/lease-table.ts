@@ -1,4 +1,4 @@
-/** What a slot of a worker has in its hands: a lease, and the message that led to it. */
+/** What a place of a worker has: a lease, and the message that led to it. */
 export interface Held {
   readonly token: string;
   readonly receipt: string;
@@ -7,7 +7,7 @@ export interface Held {
 /** Room for token and receipt together. The longest, SQS receipts, have up to 1024 bytes. */
 const TEXT_BYTES = 1536;
 
-/** Version, length of the token, length of the receipt, and one to spare, each of 4 bytes. */
+/** Version, length of the token, length of the receipt, and one unused word, each of 4 bytes. */
 const HEAD_WORDS = 4;
 const SLOT_BYTES = HEAD_WORDS * 4 + TEXT_BYTES;
 const SLOT_WORDS = SLOT_BYTES / 4;
@@ -15,15 +15,14 @@ const SLOT_WORDS = SLOT_BYTES / 4;
 /** The word before the slots counts the ticks of the main thread. */
 const FIRST_SLOT_WORD = 4;
 
-/** A write takes half a microsecond, so a writer that is still not done was put to sleep in the middle of it. */
+/** A write takes half a microsecond, so a writer that is still not done was suspended in the middle of it. */
 const MAX_LOOKS = 10_000;
 
 /**
- * What each slot of a worker holds, in memory that the main thread writes and the heartbeat's thread reads. Tens of
- * thousands of leases pass in a second, too many to send a message for each.
- *
- * Each slot has a version: odd while it is being written. A reader that finds it odd, or changed after reading, has read
- * a mixture and looks again. The writer never waits.
+ * What each place of a worker has, in memory that the main thread writes and the heartbeat's thread reads. Tens of
+ * thousands of leases pass per second, too many to send a message for each.
+ * Each entry has a version, which is odd while it is being written. A reader that finds it odd, or changed after
+ * reading, has read a mixture and looks again. The writer never waits.
  */
 export class LeaseTable {
   readonly slots: number;
@@ -47,7 +46,7 @@ export class LeaseTable {
     const tokenBytes = Buffer.byteLength(token);
     const receiptBytes = Buffer.byteLength(receipt);
     if (tokenBytes + receiptBytes > TEXT_BYTES) throw new RangeError('lease table: token and receipt are too long');
-    // Reading, changing and writing in one: what comes after it cannot be seen before it, which a mere store allows.
+    // An atomic read-modify-write: later writes cannot become visible before it, which a plain store would allow.
     Atomics.add(this.#words, word, 1);
     const text = (word + HEAD_WORDS) * 4;
     this.#words[word + 1] = tokenBytes;
@@ -64,7 +63,7 @@ export class LeaseTable {
     Atomics.add(this.#words, word, 1);
   }
 
-  /** Everything that is held. A slot that changes all the while is left out, and is read the next time. */
+  /** All current leases. An entry that keeps changing is left out, and read the next time. */
   read(): readonly Held[] {
     const all: Held[] = [];
     for (let slot = 0; slot < this.slots; slot += 1) {
@@ -74,7 +73,7 @@ export class LeaseTable {
     return all;
   }
 
-  /** The main thread says that it is alive. */
+  /** The main thread reports that it is alive. */
   tick(): void {
     Atomics.add(this.#words, 0, 1);
   }
@@ -92,7 +91,7 @@ export class LeaseTable {
       const receiptEnd = Math.min(tokenEnd + (this.#words[word + 2] ?? 0), text + TEXT_BYTES);
       const token = this.#bytes.toString('utf8', text, tokenEnd);
       const receipt = this.#bytes.toString('utf8', tokenEnd, receiptEnd);
-      // Exchanged for itself, again because a mere load would not keep what was read above before it.
+      // Exchanged for itself, because a plain load could be reordered before the reads above.
       if (Atomics.compareExchange(this.#words, word, version, version) !== version) continue;
       return token === '' ? null : { token, receipt };
     }

@@ -5,8 +5,8 @@ import type { Secrets } from '../domain/secrets.ts';
 import type { ProducedArtifact, ScrapeResult } from '../scraping/scraper.ts';
 
 /**
- * The result without the values of secrets: in the failure, in the metadata, in pages and data. A site may repeat what it
- * was sent, and an error may quote a request. Documents are kept as they came: they are not texts.
+ * The result without the values of secrets: in the failure, in the metadata, in pages and data. A site may repeat what
+ * it was sent, and an error may quote a request. Documents are stored unchanged: they are not texts.
  */
 export function maskResult(result: ScrapeResult, secrets: Secrets): ScrapeResult {
   if (!secrets.hasAny) return result;
@@ -16,7 +16,7 @@ export function maskResult(result: ScrapeResult, secrets: Secrets): ScrapeResult
   return { ...result, ...kept, failure: maskFailure(result.failure, secrets) };
 }
 
-/** Before its message is cut short: half a secret would not be recognised. */
+/** Masked before its message is cut: half a secret would not be recognised. */
 export function maskTry(seen: SeenTry, secrets: Secrets): SeenTry {
   return { ...seen, failure: maskFailure(seen.failure, secrets) };
 }

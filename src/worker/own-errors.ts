@@ -8,11 +8,11 @@ import type { Lease, LeasedItem } from '../ports/ledger.ts';
 export class OwnErrors {
   readonly #counts = new Map<string, number>();
 
-  /** Counts one more, and says what follows from it. */
+  /** Counts one more, and decides what follows. */
   note(lease: Lease, item: Pick<LeasedItem, 'seq'>): AfterOwnError {
     const name = nameOf(lease, item);
     const errors = (this.#counts.get(name) ?? 0) + 1;
-    // The newest stand last, so that it is the longest untouched that is forgotten.
+    // The newest are last, so that the least recent one is forgotten.
     this.#counts.delete(name);
     const [oldest] = this.#counts.keys();
     if (this.#counts.size >= MAX_KNOWN_ITEMS && oldest !== undefined) this.#counts.delete(oldest);
@@ -26,10 +26,10 @@ export class OwnErrors {
   }
 }
 
-/** The creation tells two jobs of one id apart. */
+/** The time of creation distinguishes two jobs with the same id. */
 function nameOf({ ref, jobCreatedAt }: Lease, { seq }: Pick<LeasedItem, 'seq'>): string {
   return `${ref.jobId} ${jobCreatedAt} ${seq}`;
 }
 
-/** One that is forgotten is counted from the beginning, and still ends. */
+/** A forgotten item is counted from the beginning, and still ends. */
 const MAX_KNOWN_ITEMS = 10_000;

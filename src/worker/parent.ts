@@ -14,15 +14,15 @@ export function onParentGone(listener: () => void): void {
     return;
   }
   process.once('disconnect', listener);
-  // Listening alone must not keep a worker alive that is done.
+  // Listening alone must not keep a finished worker alive.
   process.channel?.unref();
 }
 
 /**
- * Tells the process that started this one that it works, and under which name: should it die later, that was not for
- * want of a good start, and it is known who is gone.
+ * Tells the process that started this one that it works, and its name: if it dies later, it did start properly, and it
+ * is known which worker is gone.
  */
 export function tellParentReady(worker: string): void {
-  // A parent that died this moment does not get it; `onParentGone` notices.
+  // A parent that has just died does not receive it; `onParentGone` notices.
   process.send?.(worker, undefined, undefined, () => {});
 }

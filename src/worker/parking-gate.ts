@@ -21,7 +21,7 @@ export class ParkingGate implements HostGate {
     if (isOpen) return entering;
     const opening = this.#gate.opening(host);
     const entered = opening === null ? null : await Promise.race([entering, opening.then(() => null)]);
-    // A slot is not given up for the moment in which a host is opened.
+    // A slot is not given up for the moment it takes to open a host.
     if (entered !== null) return entered;
     const goOn = this.#place.park();
     try {
@@ -52,7 +52,7 @@ export class ParkingGate implements HostGate {
   }
 }
 
-/** The next item of the job may begin; null if it may now. While it waits, its slot is free for others. */
+/** Waits until the next item of the job may begin; null if it may now. While it waits, its slot is free for others. */
 export function paceParked(
   gate: WorkerGate,
   job: string,

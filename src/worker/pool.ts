@@ -16,7 +16,7 @@ export interface PoolProcess {
   readonly args: readonly string[];
 }
 
-/** `index`: which of the processes it is. One that replaces another has the same. */
+/** `index` identifies the process. One that replaces another has the same index. */
 export type PoolChange = { readonly index: number; readonly lane: Lane } & ProcessChange;
 
 type ProcessChange =
@@ -30,9 +30,9 @@ type ProcessChange =
       readonly worker: string | null;
       readonly code: number | null;
       readonly signal: string | null;
-      /** Why it could not be started, if it could not. */
+      /** Why it could not be started, if so. */
       readonly error: string | null;
-      /** Because the pool stops, and all of them are asked to end. */
+      /** Whether it ended because the pool is stopping. */
       readonly wasAsked: boolean;
     };
 
@@ -45,9 +45,10 @@ export interface WorkerPool {
 }
 
 /**
- * Keeps worker processes running. One that dies is replaced: at once if it had begun to work (`tellParentReady`), or the
- * first time; then after a pause that grows while its successors die too, because a worker that cannot start would
- * otherwise fill log and CPU. They have a channel to this process, by which they notice that it is gone (`onParentGone`).
+ * Keeps worker processes running. One that dies is replaced: at once if it had begun to work (`tellParentReady`), or
+ * the first time; otherwise after a pause that grows while its successors die too, because a worker that cannot start
+ * would fill the log and use the CPU. They have a channel to this process, by which they notice that it is gone
+ * (`onParentGone`).
  */
 export function startWorkerPool({ processes, command, env, clock }: PoolDeps): WorkerPool {
   const children = new Set<ChildProcess>();
@@ -92,7 +93,7 @@ export function startWorkerPool({ processes, command, env, clock }: PoolDeps): W
     if (pid !== null) letOthersGoFirst(pid);
     child.once('spawn', () => pid !== null && tell({ kind: 'spawned', pid }));
     child.once('exit', (code, signal) => resolve({ pid, code, signal, error: null }));
-    // This event also comes when a signal or a message could not be sent; only a child that never started has no exit.
+    // This event also occurs when a signal or a message could not be sent; only a child that never started has no exit.
     child.on('error', ({ message }) => pid === null && resolve({ pid, code: null, signal: null, error: message }));
     let worker: string | null = null;
     child.once('message', (name) => {
@@ -110,14 +111,14 @@ export function startWorkerPool({ processes, command, env, clock }: PoolDeps): W
 const LESS_URGENT = 5;
 
 /**
- * Workers take what CPU they can get. The controller has little to do at a time, but all of them wait for it, and so do
+ * Workers use as much CPU as they can get. The controller does little at a time, but all of them wait for it, and so do
  * the users of the API.
  */
 function letOthersGoFirst(pid: number): void {
   try {
     setPriority(pid, LESS_URGENT);
   } catch {
-    // It ended already, or the system has no priorities: it is a nicety.
+    // It has already ended, or the system has no priorities, which are optional.
   }
 }
 

@@ -21,9 +21,9 @@ interface FindDeps {
 }
 
 /**
- * The items that an attempt found, each as the job can take it; null for none. An entry that cannot be an item is counted
- * and described in the metadata, and the result counts all the same. A re-extraction finds nothing: it only reads what was
- * kept, and there is no page of a new item to read.
+ * The items that an attempt found, in the form the job takes; null for none. An entry that cannot be an item is counted
+ * and described in the metadata, and the result still counts. A re-extraction finds nothing: it only reads stored
+ * pages, and there is no page of a new item to read.
  */
 export function readFound(
   result: ScrapeResult,
@@ -65,7 +65,7 @@ export function withFound(outcome: Outcome, finds: ReadFound | null): Outcome {
 
 type Read = { readonly item: NewItem; readonly bytes: number } | { readonly problem: string };
 
-/** Not all scrapers are type-checked, and what they find is what a site says. */
+/** Not all scrapers are type-checked, and what they find comes from a site. */
 function itemOf(entry: unknown, { input: schema }: Scraper, secrets: Secrets, digest: Digest): Read {
   if (!isRecord(entry) || !isRecord(entry['input'])) return { problem: 'it must be { input: { … } }' };
   const unknown = Object.keys(entry).find((name) => !FIELDS.has(name));
@@ -94,5 +94,5 @@ function toldOf(found: Found, problems: readonly string[]): ReadFound {
 
 const FIELDS: ReadonlySet<string> = new Set(['item_id', 'input', 'group']);
 
-/** Of a thousand links that are wrong, the first ones say why. */
+/** Of a thousand bad links, the first ones show why. */
 const MAX_TOLD = 10;

@@ -13,7 +13,7 @@ interface ReceiveAndClaimDeps {
   readonly onError: (where: string, error: unknown) => void;
 }
 
-/** Work for a worker that reaches queue and ledger by itself. */
+/** Work for a worker that accesses queue and ledger itself. */
 export function receiveAndClaim(deps: ReceiveAndClaimDeps): WorkSource {
   const { id, queue, leases, clock, faults, onError } = deps;
   return {
@@ -31,14 +31,14 @@ export function receiveAndClaim(deps: ReceiveAndClaimDeps): WorkSource {
       try {
         const answers = await leases.claim(refs, id, now + leaseMs, now);
         const busy = deliveries.filter((_, index) => answers[index] !== 'gone').map(({ receipt }) => receipt);
-        // Not worth an error nor a wait: a message that comes again too early is refused by the ledger.
+        // Neither an error nor a wait is worthwhile: the ledger refuses a message that comes again too early.
         if (hideMs < leaseMs && busy.length > 0) queue.extend(busy, leaseMs).catch(() => {});
         return deliveries.flatMap((delivery, index) => {
           const answer = answers[index];
           return answer === undefined ? [] : [{ delivery, answer }];
         });
       } catch (error) {
-        // The messages come again when their time is over; a pause keeps us from asking a sick ledger all the time.
+        // The messages come again when their time is over; a pause keeps us from asking a failing ledger all the time.
         onError('claim', error);
         await clock.sleep(leaseMs / 4, signal);
         return [];
@@ -48,7 +48,7 @@ export function receiveAndClaim(deps: ReceiveAndClaimDeps): WorkSource {
 }
 
 /**
- * Messages are hidden for no longer until their batch is claimed: a worker that died while it waited for one may still be
- * given it, and others should not have to wait a whole lease for it.
+ * Messages are hidden only this long until their batch is claimed: a worker that died while waiting may still receive
+ * one, and others should not have to wait a whole lease for it.
  */
 const CLAIMED_WITHIN_MS = 30_000;

@@ -3,9 +3,9 @@ import type { SettleAnswer, SettlePart, WorkerLeases } from '../ports/ledger.ts'
 import { StorageTrouble } from '../ports/storage-trouble.ts';
 
 /**
- * Settles of all slots, together: what is handed over in one turn of the event loop goes to the ledger in one call, or in a few if it is much. A
- * ledger without room is asked again for as long as the caller wants to wait; its lease is renewed meanwhile, and what
- * was done is not done again.
+ * Combines the settles of all slots: those made in one turn of the event loop go to the ledger in one call, or in a few
+ * if there are many. A ledger without space is asked again for as long as the caller wants to wait; its lease is
+ * renewed meanwhile, and finished work is not repeated.
  */
 export class Settler {
   readonly #leases: Pick<WorkerLeases, 'settle'>;
@@ -56,7 +56,7 @@ export class Settler {
     }
   }
 
-  /** One part that the ledger cannot take must not cost the others of its group. */
+  /** One part that the ledger cannot accept must not cost the others of its group. */
   async #flushApart(group: readonly Waiting[], error: unknown): Promise<void> {
     if (group.length > 1) await Promise.all(group.map((one) => this.#flush([one])));
     else for (const { reject } of group) reject(error);

@@ -19,13 +19,13 @@ export class Slots implements ReceiverRoom {
   readonly #listeners = new Set<() => void>();
   #busy = 0;
 
-  /** `slots` is what one job may have by itself. */
+  /** `slots` is what a single job may have. */
   constructor(slots: number) {
     this.#slots = slotsOfAllJobs(slots);
     this.#freePlaces = Array.from({ length: placesOfAllJobs(slots) }, (_, index) => index);
   }
 
-  /** Whether anything could be taken, if its job has little here. */
+  /** Whether anything could be taken, if its job has few here. */
   get hasRoom(): boolean {
     return this.#busy < this.#slots && this.#freePlaces.length > 0;
   }
@@ -53,7 +53,7 @@ export class Slots implements ReceiverRoom {
   }
 
   #place(jobId: string, index: number, holding: Holding): Place {
-    // A scraper that waits at one gate while it works beyond another is parked, too: rare, and bounded by the places.
+    // A scraper that waits at one gate while it works beyond another is also parked: rare, and limited by the places.
     let waits = 0;
     let isFree = false;
     return {
@@ -96,9 +96,9 @@ export class Slots implements ReceiverRoom {
 
 /** Where a batch is while the process holds it. */
 export interface Place {
-  /** Its number: no two batches of the process have the same at a time. */
+  /** Its number, unique among the current batches of the process. */
   readonly index: number;
-  /** The batch waits for a host, and needs no slot meanwhile. Returns how to go on. */
+  /** The batch waits for a host, and needs no slot meanwhile. Returns the function that continues it. */
   park(): () => void;
   leave(): void;
 }
@@ -109,7 +109,7 @@ interface Holding {
 }
 
 /**
- * A claim is one step of the ledger, and other callers wait meanwhile: for about a millisecond at this number. At 32 the
+ * A claim is one step of the ledger, and other callers wait meanwhile: about a millisecond at this number. With 32, the
  * ledger made more than twice as many transactions for the same items.
  */
 const MOST_AT_ONCE = 128;

@@ -19,21 +19,21 @@ import type { JobLadders } from './job-ladders.ts';
 import { type TriedItem, TryContext } from './try-context.ts';
 import { untilDeadline } from './until-deadline.ts';
 
-/** What the tries of an attempt came to. */
+/** The result of the tries of an attempt. */
 export interface Tried {
   readonly result: ScrapeResult | HeldItem | 'aborted';
   readonly tries: number;
   readonly failed: readonly SeenTry[];
 }
 
-/** The item goes back because of its host; and what the last try came to. */
+/** The item goes back because of its host; includes the result of the last try. */
 export interface HeldItem {
   readonly kind: 'held';
   readonly held: HeldBack;
   readonly last: ScrapeResult;
 }
 
-/** A try that failed, and will be followed by another. */
+/** A failed try that will be followed by another. */
 export interface RepeatedTry {
   readonly tries: number;
   readonly failure: Failure;
@@ -45,7 +45,7 @@ export interface TryDeps {
   readonly deadlines: Deadlines;
   readonly store: Pick<ResultStore, 'draft'>;
   readonly tools: ScrapeTools;
-  /** The gate as lent to one batch; that of `tools` where there are no batches. */
+  /** The gate as lent to one batch; that of `tools` if there are no batches. */
   readonly gate?: () => HostGate;
   readonly ladders: JobLadders;
   readonly meter: UsageMeter;
@@ -60,8 +60,8 @@ interface TriedJob {
 }
 
 /**
- * A failed result is that of the try which tells most about the item. The drafts that were opened, and not discarded since,
- * are in `drafts`.
+ * A failed result is that of the try that says most about the item. Drafts that were opened and not discarded are in
+ * `drafts`.
  */
 export async function tryUntilDecided(
   deps: TryDeps,
@@ -104,7 +104,7 @@ export async function tryUntilDecided(
       return { result: failed.conclude(result, clock.now()), tries: tryNumber, failed: failed.tries };
     }
     await discardAll(drafts);
-    // A site that refused us must not recognise us; when only the proxy failed, the site has nothing against us.
+    // A site that refused us must not recognise us; if only the proxy failed, the site has nothing against us.
     if (decision.identity === 'new') identity += 1;
     if (decision.identity !== 'keep') proxySession += 1;
     if (isProxyFault(result.failure)) proxyFaults += 1;
@@ -116,7 +116,7 @@ export async function tryUntilDecided(
   }
 }
 
-/** What one attempt has for all its tries. Gate and tools are made for the first scraper that asks for them. */
+/** What one attempt has for all its tries. Gate and tools are created for the first scraper that asks for them. */
 class AttemptTools implements TriedItem {
   readonly jobId: string;
   readonly itemId: string;
@@ -170,7 +170,7 @@ function standingOf(gate: AttemptGate): HostStanding | null {
   return pause === null ? null : { pauseMs: pause.ms, isAway: pause.isAway, wasAsked: gate.hadAnswer };
 }
 
-/** What is the item's own, or the proxy's, is not held against the host. */
+/** Failures of the item or of the proxy are not held against the host. */
 function takeRetry(gate: AttemptGate, failure: Failure): RetryAnswer {
   if (gate.host === null || isProxyFault(failure)) return 'go';
   const answer = gate.takeRetry(gate.host);

@@ -19,14 +19,14 @@ export interface TriedItem {
   readonly usage: UsageMeter;
   readonly clock: Clock;
   readonly store: Pick<ResultStore, 'draft'>;
-  /** Drafts that were opened, and not discarded since. */
+  /** Drafts that were opened and not discarded. */
   readonly drafts: Draft[];
-  /** Of the item's time, in milliseconds. */
+  /** What is left of the item's time, in milliseconds. */
   remainingMs(): number;
   tools(): ScrapeTools;
 }
 
-/** Where a try stands in its attempt. */
+/** The position of a try in its attempt. */
 interface TryPlace {
   readonly tryNumber: number;
   readonly identity: number;
@@ -36,8 +36,8 @@ interface TryPlace {
 }
 
 /**
- * What one try lends to its scraper. The tools and the signal are made when they are asked for, so that an item without
- * requests does not pay for them.
+ * What one try lends to its scraper. The tools and the signal are created on demand, so that an item without requests
+ * does not pay for them.
  */
 export class TryContext<Input = ItemInput> implements Omit<ScrapeContext, 'input'> {
   readonly input: Input;
@@ -104,7 +104,7 @@ export class TryContext<Input = ItemInput> implements Omit<ScrapeContext, 'input
     return this.#end.signal;
   }
 
-  // Scrapers take the functions out of their context, as they take values: so each is bound to it.
+  // Scrapers take the functions out of their context like values, so each is bound to it.
 
   get now(): () => number {
     return () => this.#item.clock.now();
@@ -118,14 +118,14 @@ export class TryContext<Input = ItemInput> implements Omit<ScrapeContext, 'input
     return (failure) => {
       const { tryNumber: tries, proxyFaults } = this.#place;
       const so = { tries, proxyFaults, remainingMs: this.#item.remainingMs() };
-      // By the longest wait: what a scraper leaves to another try must not be lost because there is none.
+      // Assumes the longest wait: what a scraper leaves to another try must not be lost because there is none.
       return afterAttempt(so, failure, this.policy.retries, LONGEST_WAIT).kind === 'retry';
     };
   }
 
   get draft(): () => Draft {
     return () => {
-      // A scraper that was abandoned would open one that is never discarded.
+      // An abandoned scraper would open one that is never discarded.
       if (this.#end.isOver) throw new Error('the try is over: there is no room for another document');
       const draft = this.#item.store.draft();
       this.#item.drafts.push(draft);
@@ -139,8 +139,8 @@ export class TryContext<Input = ItemInput> implements Omit<ScrapeContext, 'input
   }
 
   /**
-   * An abandoned scraper that waits in a loop would spin forever without letting others run: so the end of the try is an
-   * error here, and it comes in the next turn of the event loop.
+   * An abandoned scraper that waits in a loop would spin forever without letting others run: so the end of the try is
+   * an error here, and it is thrown in the next turn of the event loop.
    */
   async #sleep(ms: number): Promise<void> {
     const { clock } = this.#item;
@@ -151,13 +151,13 @@ export class TryContext<Input = ItemInput> implements Omit<ScrapeContext, 'input
   }
 }
 
-/** A chance that is as good as 1. */
+/** The largest value below 1. */
 const LONGEST_WAIT = 1 - Number.EPSILON;
 
-/** An abort without a reason makes an exception with a stack trace: a quarter of what an empty item costs. */
+/** An abort without a reason creates an exception with a stack trace: a quarter of the cost of an empty item. */
 const OVER = 'the try is over';
 
-/** The end of a try, and the signal that announces it to whatever asks for one. */
+/** The end of a try, and the signal that announces it to code that asks for one. */
 class TryEnd {
   #isOver = false;
   #controller: AbortController | null = null;

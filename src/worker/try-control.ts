@@ -33,8 +33,8 @@ export interface ControlDeps extends AttemptDeps {
 }
 
 /**
- * Tries a control item like any other, with the same retries and through the same way out, and keeps nothing of it. Null
- * if there is nothing to report: the job is stopped or gone, or the worker is to stop.
+ * Tries a control item like any other, with the same retries and through the same exit, and stores nothing of it. Null
+ * if there is nothing to report: the job is stopped or gone, or the worker is stopping.
  */
 export async function tryControl(
   deps: ControlDeps,
@@ -113,7 +113,7 @@ function describe(
   }
 }
 
-/** The record of the item; a scraper without data is compared by its pages alone being there. */
+/** The data of the item; for a scraper without data, only the existence of its pages counts. */
 function readData(artifacts: readonly ProducedArtifact[]): Readonly<Record<string, unknown>> {
   const bytes = artifacts.find(({ kind }) => kind === 'data')?.bytes;
   if (!(bytes instanceof Uint8Array)) return {};
@@ -121,7 +121,7 @@ function readData(artifacts: readonly ProducedArtifact[]): Readonly<Record<strin
   return isRecord(data) ? data : { data };
 }
 
-/** Which expected fields have another value, in words; empty if all are as expected. */
+/** The expected fields that have another value, in words; empty if all are as expected. */
 function describeWrong(expected: Readonly<Record<string, unknown>>, data: Readonly<Record<string, unknown>>): string {
   const wrong = Object.entries(expected).filter(([name, value]) => canonicalJson(data[name]) !== canonicalJson(value));
   const texts = wrong.map(([name, value]) => `${name} ${shown(data[name])} instead of ${shown(value)}`);
@@ -150,7 +150,7 @@ function fieldDigests(
 
 const OTHER_FIELDS = '(other fields)';
 
-/** Twelve characters tell two values apart well enough, and there may be hundreds of them in the row of a job. */
+/** Twelve characters distinguish values well enough, and there may be hundreds of them in a job's row. */
 function shortDigest({ digest }: ControlDeps, text: string): string {
   return digest(text).slice(0, 12);
 }

@@ -9,14 +9,15 @@ interface WaitReporterDeps {
   readonly clock: Clock;
 }
 
-/** Shorter waits are over before anybody could read of them. */
+/** Shorter waits are over before anyone could read about them. */
 const LEAST_MS = 1000;
 
 const REPORT_EVERY_MS = 1000;
 
 /**
- * Tells the controller which items wait for another try: at most once a second, what began in that second, added up. So a
- * thousand items that meet a busy site are one short message, and a worker without failures says nothing.
+ * Reports to the controller which items wait for another try: at most once a second, the waits that began in that
+ * second, combined. So a thousand items that meet a busy site are one short message, and a worker without failures
+ * sends nothing.
  */
 export class WaitReporter {
   readonly #deps: WaitReporterDeps;
@@ -29,7 +30,7 @@ export class WaitReporter {
 
   note(jobId: string, type: ItemWait['type'], waitMs: number): void {
     if (waitMs < LEAST_MS) return;
-    // In whole seconds, so that items which wait together are one entry.
+    // In whole seconds, so that items that wait together are one entry.
     const until = Math.ceil((this.#deps.clock.now() + waitMs) / 1000) * 1000;
     const key = `${until} ${type} ${jobId}`;
     const known = this.#begun.get(key);
@@ -46,7 +47,7 @@ export class WaitReporter {
     const now = clock.now();
     const current = [...this.#begun.values()].filter(({ until }) => until > now);
     this.#begun = new Map();
-    // A controller that is gone is noticed by those who need it.
+    // A missing controller is noticed where it is needed.
     if (current.length > 0) await waits.add(current, worker, now).catch(() => {});
   }
 }

@@ -1,4 +1,4 @@
-/** How long a main thread that has work in its hands has not given a sign of life. */
+/** How long a main thread with work has not responded. */
 export interface Watch {
   readonly ticks: number;
   readonly lookedAt: number;
@@ -15,7 +15,7 @@ export function watch(
   const { ticks, at } = seen;
   if (ticks !== before.ticks || !seen.isHolding) return { ticks, lookedAt: at, silentMs: 0 };
   // The main thread cannot have been silent for longer than the time between two looks: if more has passed, the whole
-  // process was stopped, or the machine slept, and the main thread with it.
+  // process was stopped, or the machine slept.
   const silentMs = before.silentMs + Math.min(at - before.lookedAt, 2 * everyMs);
   return { ticks, lookedAt: at, silentMs };
 }

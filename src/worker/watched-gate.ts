@@ -3,15 +3,15 @@ import type { TroubleRate } from '../domain/host-trouble.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { GatePause, HostGate, RetryAnswer } from '../ports/host-gate.ts';
 
-/** Told of every request, for the record of what a job did at each host. */
+/** Notified of every request, for the record of what a job did at each host. */
 export interface RequestWatch {
-  /** False if it does not watch that host, and is not to be told of the end of the request. */
+  /** False if it does not watch that host; then `ended` must not be called. */
   started(host: string, job: string, now: number): boolean;
   ended(host: string, job: string, now: number): void;
   paused(host: string, now: number, until: number): void;
 }
 
-/** The gate as lent to one job. One is made for every batch, so its methods are made once for all. */
+/** The gate as lent to one job. One is created for every batch, so its methods are on the prototype. */
 export class WatchedGate implements HostGate {
   readonly #gate: HostGate;
   readonly #job: string;

@@ -40,11 +40,11 @@ export class Worker {
   readonly #slots: Slots;
   readonly #running = new Map<string, { place: Place; cut: AbortController; ended: Promise<void> }>();
   readonly #secluded: { lease: Lease; delivery: Delivery; place: Place }[] = [];
-  /** Leases that were taken up here, ended ones included: whatever asks for one again does not begin it twice. */
+  /** Leases that were begun here, including ended ones: a repeated claim must not begin one twice. */
   #taken = new Set<string>();
   #takenBefore: ReadonlySet<string> = new Set();
   readonly #orders: Orders;
-  /** From then on, a lease is renewed until its release was answered, although its batch has ended. */
+  /** From then on, a lease is renewed until its release is answered, even if its batch has ended. */
   #isLettingGo = false;
   /** Resolves when a batch ends or the worker is asked to stop. */
   #change = Promise.withResolvers<void>();
@@ -59,7 +59,7 @@ export class Worker {
     deps.heartbeat.onLost((token) => this.#running.get(token)?.cut.abort(LOST));
   }
 
-  /** Works until `stop` aborts and what it holds is finished or given back. Rejects if its queue or ledger is gone. */
+  /** Works until `stop` aborts and its batches are finished or given back. Rejects if its queue or ledger is gone. */
   async run(stop: AbortSignal): Promise<void> {
     stop.addEventListener('abort', () => this.#tellChange(), { once: true });
     try {
@@ -86,9 +86,9 @@ export class Worker {
   }
 
   /**
-   * The queue or the ledger is gone. If it is only the queue, the ledger can still take back what is held here; a lease
-   * that is left to run out counts against its items. So each lease is kept alive until its release was answered, but no
-   * longer than a lease lasts: a ledger that has not answered by then is gone, too.
+   * The queue or the ledger is gone. If it is only the queue, the ledger can still take the leases back; an expired
+   * lease counts against its items. So each lease is kept alive until its release is answered, but no longer than a
+   * lease lasts: a ledger that has not answered by then is gone as well.
    */
   async #letGo(): Promise<void> {
     const { clock, settings, heartbeat } = this.#deps;
@@ -106,7 +106,7 @@ export class Worker {
     await heartbeat.stop();
   }
 
-  /** Asks a second time if the first request was lost. */
+  /** Asks again if the first request was lost. */
   async #giveBack(token: string, place: Place): Promise<void> {
     const { clock, leases, heartbeat, onError } = this.#deps;
     const ask = () => leases.release(token, 'drained', clock.now());
@@ -121,7 +121,7 @@ export class Worker {
     try {
       return await source.take(settings.lane, this.#slots, settings.leaseMs, stop);
     } catch (error) {
-      // A ledger without room cannot count a delivery. The messages come again when their time is over.
+      // A ledger without space cannot count a delivery. The messages come again when their time is over.
       if (!(error instanceof StorageTrouble)) throw error;
       onError('take', error);
       await clock.sleep(settings.leaseMs / 4, stop);
@@ -141,8 +141,8 @@ export class Worker {
   }
 
   /**
-   * A message may come twice, and a worker that asks again for what it holds gets the same lease; the answer may even
-   * come when that batch has ended.
+   * A message may come twice, and a repeated claim gets the same lease; the answer may even arrive after that batch has
+   * ended.
    */
   #knows(token: string): boolean {
     return this.#taken.has(token) || this.#takenBefore.has(token);
@@ -162,7 +162,7 @@ export class Worker {
     this.#running.set(lease.token, { place, cut, ended });
   }
 
-  /** It has no lease that could be lost. A second message about one that is being tried is left to come again. */
+  /** It has no lease that could be lost. A second message about a control being tried is left to come again. */
   #beginControl(lease: Lease, delivery: Delivery): void {
     const { batchId, jobId } = lease.ref;
     if (this.#running.has(batchId)) return;
@@ -172,7 +172,7 @@ export class Worker {
     this.#running.set(batchId, { place, cut, ended });
   }
 
-  /** Nothing is lost by an error: a control that is not reported is sent again. */
+  /** Nothing is lost by an error: a control without a report is sent again. */
   async #tryControl(lease: Lease, { receipt }: Delivery, place: Place, signal: AbortSignal): Promise<void> {
     const { leases, queue, clock, onError } = this.#deps;
     const { batchId, jobId } = lease.ref;
@@ -286,22 +286,22 @@ export class Worker {
 const LOST = Symbol('the lease is lost');
 const STOPPED = Symbol('the worker stops');
 
-/** An abort without a reason makes an exception with a stack trace, which is not read here. */
+/** An abort without a reason creates an exception with a stack trace, which would not be read here. */
 const ANSWERED = 'answered';
 
 /**
- * A second answer about a batch is on its way while the batch ends, or never comes. More than a worker can end meanwhile;
- * ten times as many were 6 MB that every garbage collection had to walk through.
+ * A second answer about a batch may be on its way while the batch ends. More than a worker can end meanwhile; ten times
+ * as many were 6 MB that every garbage collection had to walk through.
  */
 const MAX_KNOWN_LEASES = 5000;
 
 interface WorkerSettings {
   readonly lane: Lane;
-  /** Batches of one job carried out at the same time; all jobs together may have twice as many. */
+  /** Concurrent batches of one job; all jobs together may have twice as many. */
   readonly slots: number;
   readonly leaseMs: number;
   readonly drainGraceMs: number;
-  /** Items of one batch are settled together when this has passed since the last time, and at its end. */
+  /** Items of one batch are settled together when this much time has passed since the last settle, and at its end. */
   readonly settleEveryMs: number;
   /** In the middle of a batch, a changed policy or a pause of the job is noticed within this time. */
   readonly orderGoodMs: number;
@@ -310,7 +310,7 @@ interface WorkerSettings {
 export interface WorkerDeps
   extends Omit<AttemptDeps, 'ladders' | 'evidence' | 'deadlines'>,
     Pick<BatchDeps, 'isStillHeld'> {
-  /** Names this process and this life of it: a restarted worker has another one. */
+  /** Identifies this run of the process: a restarted worker has another id. */
   readonly id: string;
   readonly tools: ScrapeTools & { readonly gate: WorkerGate; readonly watch: RequestWatch };
   readonly source: WorkSource;

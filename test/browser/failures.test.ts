@@ -245,7 +245,7 @@ test('a browser that ends fails the try, and the next one has another browser', 
   assert.match(failureOf(await deadly.scrape(context())).message, /the browser ended/);
   assert.match(failureOf(await deadly.scrape(context())).message, /the browser ended/);
   const third = failureOf(await deadly.scrape(context()));
-  assert.deepEqual([third.type, third.message], ['poison', 'the browser ended 3 times while it was at this item']);
+  assert.deepEqual([third.type, third.message], ['poison', 'the browser ended 3 times while processing this item']);
   assert.equal(dataOf(await visitor([], site.origin).scrape(browserContext(t, browser))), 'there');
 });
 

@@ -135,7 +135,7 @@ test('a new scraper is refused where a file would be in its way, and for ids and
   const create = (id: string, host = 'a.gov') =>
     writeNewScraper(new ScraperRegistry(), { id, folder, host, kind: 'http' });
   const answer = await create('county');
-  assert.match(answer.kind === 'refused' ? answer.because : '', /county\.fixture is there already/);
+  assert.match(answer.kind === 'refused' ? answer.because : '', /county\.fixture already exists/);
   for (const id of ['../up', 'Upper', 'a--b', '-a', '', 'a'.repeat(65)])
     assert.equal((await create(id)).kind, 'refused');
   for (const host of ["a.gov'", 'a.gov/x', 'user@a.gov', 'A.gov', ''])

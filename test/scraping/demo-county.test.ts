@@ -166,7 +166,7 @@ test('districts that do not add up to the tax are refused', async () => {
 
 test('a click that leads back to the search has not reached the page', async () => {
   const way = changed({ request: (body) => body.replace(/__EVENTTARGET=[^&]+/, '__EVENTTARGET=') });
-  fails(await scrape(demoCounty, { apn: APN }, way), 'navigation_failed', /not the page that was asked for/);
+  fails(await scrape(demoCounty, { apn: APN }, way), 'navigation_failed', /not the requested page/);
 });
 
 test('two at a time see each their own parcel', async () => {

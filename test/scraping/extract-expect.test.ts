@@ -16,7 +16,7 @@ test('a page that does not say what it should is another page', () => {
   const page = new StoredPage('<title>Home</title><h1>Tax Statement</h1>', 'https://county.example/');
   expect.text(page, 'tax statement');
   expect.text(page, /Tax/);
-  const other = failsAs('navigation_failed', /not the page that was asked for: "Receipt" .*title "Home"/);
+  const other = failsAs('navigation_failed', /not the requested page: "Receipt" .*title "Home"/);
   assert.throws(() => expect.text(page, 'Receipt'), other);
   assert.throws(() => expect.text(page, /Receipt/), failsAs('navigation_failed', /\/Receipt\//));
 });

@@ -40,7 +40,7 @@ test('one visitor looks like one browser, and tells another site no more than th
   assert.equal(two?.headers['x-own'], 'yes');
   assert.equal(two?.headers['accept'], 'text/x');
   assert.equal(three?.headers['referer'], `${site.origin}/`);
-  await assert.rejects(http.get('/x', { headers: { Cookie: 'a=b' } }), /cookie is not a scraper's to set/);
+  await assert.rejects(http.get('/x', { headers: { Cookie: 'a=b' } }), /cookie must not be set by a scraper/);
 });
 
 test('a POST carries a form, JSON or bytes', async (t) => {

@@ -109,7 +109,7 @@ test('a state that never worked is not made anew at once: a wrong key must not b
   const clock = new FakeClock();
   const tools = toolsOf(t, clock);
   for (const context of contexts(tools, 5)) {
-    assert.match(failureOf(await scraper.scrape(context)), /^blocked: .*does not accept what setup brought/);
+    assert.match(failureOf(await scraper.scrape(context)), /^blocked: .*does not accept the result of setup/);
   }
   assert.equal(api.logins(), 1);
   await clock.advance(30_000);

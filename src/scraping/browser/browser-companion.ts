@@ -15,18 +15,18 @@ import type { CookieBridge } from './cookie-bridge.ts';
 import { Tab } from './tab.ts';
 import type { TabDeps } from './tab-deps.ts';
 
-/** What a browser scraper says about pages. */
+/** A browser scraper's rules for pages. */
 export interface BrowserRules {
   readonly signs: CompiledSigns;
   readonly limits: { readonly pageBytes: number; readonly documentBytes: number; readonly visitBytes: number };
   readonly allowsHost: (host: string) => boolean;
 }
 
-/** What `scrape` and `setup` are given of the browser. */
+/** The part of the browser that `scrape` and `setup` get. */
 export interface OpenedTab {
-  /** Playwright's own page, in a context of its own. */
+  /** Playwright's own page, in its own context. */
   readonly page: Page;
-  /** What the kit adds to it: going to pages under the rules, judging and reading them, downloads, waits. */
+  /** What the kit adds to it: navigation under the rules, judging and reading pages, downloads, waits. */
   readonly tab: Tab;
 }
 
@@ -41,7 +41,7 @@ export interface BrowserWish {
   /** Of the web of the HTTP client; null if that has none. */
   readonly bridge: CookieBridge | null;
   readonly suspect: string;
-  /** Null for a context that no item goes on with, such as that of a login. */
+  /** Null for a context that no item continues with, such as that of a login. */
   readonly job: string | null;
   readonly storage: StorageState | null;
   readonly signal: AbortSignal;
@@ -63,7 +63,7 @@ export async function openCompanion(wish: BrowserWish): Promise<BrowserCompanion
   return companionOn(visit, wish);
 }
 
-/** The same in a context that is open already, from an earlier item of the same batch. */
+/** The same in a context that is already open, from an earlier item of the same batch. */
 export async function continueIn(visit: BrowserVisit, wish: BrowserWish): Promise<BrowserCompanion> {
   await visit.next(egressVisit(wish));
   return companionOn(visit, wish);

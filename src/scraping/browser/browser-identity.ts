@@ -1,7 +1,10 @@
 import { brandList } from '../../domain/brands.ts';
 import type { Identity } from '../http/identity.ts';
 
-/** Who the HTTP client of a browser scraper is: the browser, as soon as there is one. Many sites bind a session to both. */
+/**
+ * The identity of a browser scraper's HTTP client: that of the browser, as soon as there is one. Many sites bind a
+ * session to both.
+ */
 export class BrowserIdentity implements Identity {
   #identity: Identity;
 

@@ -19,7 +19,7 @@ interface LoginParts extends Pick<Parameters<typeof openCompanion>[0], 'bridge' 
   readonly scraperId: string;
 }
 
-/** Runs `setup` of a scraper in a page of its own, and takes what it leaves in the browser. */
+/** Runs `setup` of a scraper in its own page, and takes what it leaves in the browser. */
 export async function runLogin<State>(
   setup: (context: SetupContext & OpenedTab) => Promise<State>,
   given: SetupContext,

@@ -23,9 +23,9 @@ export type StorageState = Awaited<ReturnType<BrowserContext['storageState']>>;
 
 export interface VisitWish {
   readonly browser: BrowserTools;
-  /** Who may be to blame if the browser ends. */
+  /** The item that may be to blame if the browser ends. */
   readonly suspect: string;
-  /** Whose items may go on with the context, if the policy says so; null for a context that is used once. */
+  /** The job whose items may continue with the context, if the policy says so; null for a context that is used once. */
   readonly job: string | null;
   readonly visit: Visit;
   readonly policy: Policy;
@@ -33,13 +33,13 @@ export interface VisitWish {
   readonly log: ScrapeLog;
 }
 
-/** To open a context or a page, to write down what is in it: a browser that works takes a fraction of a second. */
+/** Limit for opening a context or a page, or writing down its state: a working browser takes a fraction of a second. */
 const OPEN_MS = 30_000;
 const LOOK_MS = 3000;
 const EMPTY_MS = 3000;
 const HEALTH_MS = 2000;
 
-/** One try of an item in a browser: from a context of its own to the end of it. */
+/** One try of an item in a browser, from opening its context to closing it. */
 export class BrowserVisit {
   readonly page: Page;
   readonly line: PageLine;
@@ -101,7 +101,7 @@ export class BrowserVisit {
       if (policy.browser.trace !== 'never') await opened.#startTrace();
       return opened;
     } catch (error) {
-      // A lease whose page could not be opened is of a browser that has ended, or hangs.
+      // A lease whose page could not be opened belongs to a browser that has ended or hangs.
       const { deaths, wasShared } = entered.leave(lease !== null);
       await lease?.release('spoilt');
       await way?.close();
@@ -110,7 +110,7 @@ export class BrowserVisit {
     }
   }
 
-  /** Everything from now on belongs to another item, which goes on in the same context and page. */
+  /** Everything from now on belongs to another item, which continues in the same context and page. */
   async next(visit: Visit): Promise<void> {
     this.#wish = { ...this.#wish, visit };
     await this.way.next(visit);
@@ -172,7 +172,7 @@ export class BrowserVisit {
     return this.deadline.within(LOOK_MS, this.context.storageState(), 'reading cookies and storage');
   }
 
-  /** What the page shows, however it is; null if that cannot be had. */
+  /** What the page shows, in whatever state it is; null if it cannot be read. */
   async lastSight(): Promise<{ readonly url: string; readonly html: string } | null> {
     if (this.isGone || !this.watch.isAnswering(this.page)) return null;
     const html = await this.deadline.within(LOOK_MS, this.page.content(), 'reading the page').catch(() => null);
@@ -207,7 +207,7 @@ export class BrowserVisit {
     }
   }
 
-  /** Gives everything back. Answers the failure to record in place of any other, if the browser has ended. */
+  /** Gives everything back. Returns the failure to record instead of any other, if the browser has ended. */
   async close(isGood: boolean): Promise<Failure | null> {
     const { isGone } = this;
     const isHanging = !isGone && !isGood && !(await this.isHealthy());
@@ -215,7 +215,7 @@ export class BrowserVisit {
     if (isGood && !isGone && (await this.#keep())) return null;
     await this.#lease.release(isGone || isHanging ? 'spoilt' : isGood ? 'done' : 'failed');
     await this.way.close();
-    // It says nothing about this item, as a proxy that fails does not.
+    // It says nothing about this item, like a failing proxy.
     if (isGone && wasShared) return SHARED_END;
     return poisonAfter(deaths);
   }
@@ -230,7 +230,7 @@ export class BrowserVisit {
       if (this.#isTraced) await this.deadline.within(OPEN_MS, this.context.tracing.stop(), 'ending the trace');
       const closed = Promise.all(this.context.pages().map((page) => page.close()));
       await this.deadline.within(EMPTY_MS, closed, 'closing the pages');
-      // Closes its connections: all that they carried is counted for this item.
+      // Closes its connections: all their traffic is counted for this item.
       await this.way.next(this.#wish.visit);
     } catch {
       return false;
@@ -245,7 +245,7 @@ export class BrowserVisit {
   }
 }
 
-/** What each browser said, by the options of the context: it is asked once, and not for each item. */
+/** What each browser said, by the options of the context: it is asked once, not for each item. */
 const NAMES = new WeakMap<BrowserSession, Map<string, BrowserName>>();
 const MAX_NAMES = 100;
 
@@ -302,5 +302,7 @@ function openingFailure(error: unknown, deaths: number, isLost: boolean): unknow
 }
 
 function poisonAfter(deaths: number): Failure | null {
-  return deaths < MOST_DEATHS ? null : failure('poison', `the browser ended ${deaths} times while it was at this item`);
+  return deaths < MOST_DEATHS
+    ? null
+    : failure('poison', `the browser ended ${deaths} times while processing this item`);
 }

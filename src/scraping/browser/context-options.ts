@@ -5,12 +5,12 @@ import type { Policy } from '../../domain/policy.ts';
 import { DISGUISED_DESKTOP } from '../../egress/browser/disguise.ts';
 import { fail } from '../scrape-failure.ts';
 
-/** What the policy says about the contexts of a job. What the way out needs is added to it, and wins. */
+/** The policy's options for the contexts of a job. Those that the way out needs are added, and take precedence. */
 export async function contextOptions({ browser: policy }: Pick<Policy, 'browser'>): Promise<BrowserContextOptions> {
   const { locale, timezone, stealth } = policy;
   const device = await deviceOptions(policy.device);
   if (stealth) {
-    // Who it is, is told to each page by its way out: Playwright's options would contradict that in workers and headers.
+    // Each page gets its identity from its way out: Playwright's options would contradict it in workers and headers.
     const { userAgent: _, ...looks } = device;
     return { acceptDownloads: true, ...DISGUISED_DESKTOP, ...looks };
   }
@@ -22,7 +22,7 @@ export async function contextOptions({ browser: policy }: Pick<Policy, 'browser'
   };
 }
 
-/** Without one, the browser sends no Accept-Language, as no browser of a person does. */
+/** Without one, the browser sends no Accept-Language, unlike the browser of any person. */
 export const DEFAULT_LOCALE = 'en-US';
 
 /** Nothing for a desktop browser. */

@@ -7,7 +7,7 @@ const MAX_PAGES = 20;
 const MAX_NAVIGATIONS = 100;
 const MAX_URL_LENGTH = 2000;
 
-/** What happens in the context of one try, noticed whether or not the scraper looks for it. */
+/** Notices what happens in the context of one try, whether or not the scraper looks for it. */
 export class ContextWatch {
   readonly #context: BrowserContext;
   readonly #log: ScrapeLog;
@@ -33,7 +33,7 @@ export class ContextWatch {
     context.on('page', this.#onPage).on('dialog', this.#onDialog).on('download', this.#onDownload);
   }
 
-  /** The try is over, and the context goes on without it. */
+  /** The try is over, and the context continues without it. */
   end(): void {
     this.#context.off('page', this.#onPage).off('dialog', this.#onDialog).off('download', this.#onDownload);
   }
@@ -52,7 +52,7 @@ export class ContextWatch {
     return this.#crashed.has(page);
   }
 
-  /** The page has not answered in time, so that there is no use in asking it for more. */
+  /** The page has not answered in time, so it is useless to ask it for more. */
   noteHanging(page: Page): void {
     this.#hanging.add(page);
   }
@@ -62,7 +62,7 @@ export class ContextWatch {
     return !this.#crashed.has(page) && !this.#hanging.has(page) && !page.isClosed();
   }
 
-  /** Counts the documents that the page has had: another number is another document. */
+  /** Counts the documents that the page has had: another number means another document. */
   documentNumber(page: Page): number {
     return this.#versions.get(page) ?? 0;
   }

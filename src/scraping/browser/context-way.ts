@@ -2,7 +2,7 @@ import type { BrowserContext, BrowserContextOptions, CDPSession, Page } from 'pl
 import type { Policy } from '../../domain/policy.ts';
 import type { BrowserVisit } from '../../egress/browser/browser-visit.ts';
 
-/** How the requests of pages go out: by the egress, or to recorded answers. */
+/** How the requests of pages go out: through the egress, or to recorded answers. */
 export interface BrowserWays {
   /** `options` are those that the context would have by the policy alone. */
   open(visit: BrowserVisit, policy: Policy, options: BrowserContextOptions): Promise<ContextWay>;
@@ -10,19 +10,19 @@ export interface BrowserWays {
 
 /** The way out of one context. */
 export interface ContextWay {
-  /** With these the context must be created: those that were given, as far as they still hold, and its proxy. */
+  /** The options with which the context must be created: the given ones, as far as they still apply, and its proxy. */
   readonly options: BrowserContextOptions;
   /** Called once, before the context has a page. */
   prepare(context: BrowserContext): Promise<void>;
   /** Called for each page before anything is done with it, and for each pop-up as soon as it is known. */
   guard(page: Page, isPopup: boolean): Promise<PageLine>;
-  /** Why the document that was asked for last did not come, if it was our doing or the network's; null otherwise. */
+  /** Why the last requested document did not arrive, if we or the network caused it; null otherwise. */
   refusal(): Error | null;
   /** Aborts when the visit has received more than it may; another one for each visit. */
   readonly exceeded: AbortSignal;
   /** Everything from now on belongs to another visit. */
   next(visit: BrowserVisit): Promise<void>;
-  /** After the context is closed. Never rejects. */
+  /** Called after the context is closed. Never rejects. */
   close(): Promise<void>;
 }
 

@@ -5,8 +5,8 @@ import type { CookieBook, Visit, Web, WebAnswer, WebFailed, WebRequest } from '.
 type BrowserCookie = Awaited<ReturnType<BrowserContext['cookies']>>[number];
 
 /**
- * The web of the HTTP client of a browser scraper: both are one visitor, so that each has the cookies of the other. Those of
- * the browser are looked up before a request, and those that an answer sets are given to the browser.
+ * The web of a browser scraper's HTTP client: both are one visitor, so each has the cookies of the other. Those of the
+ * browser are looked up before a request, and those that an answer sets are given to the browser.
  */
 export class CookieBridge implements Web {
   readonly #web: Web;
@@ -51,7 +51,7 @@ export function copyCookies(cookies: readonly BrowserCookie[], book: CookieBook)
 /** As a server would have set it. */
 function cookieLine({ name, value, domain, path, expires, httpOnly, secure, sameSite }: BrowserCookie): string {
   const parts = [`${name}=${value}`, `Path=${path}`];
-  // With a dot it holds for hosts below, too.
+  // With a dot it also applies to subdomains.
   if (domain.startsWith('.')) parts.push(`Domain=${domain.slice(1)}`);
   if (expires > 0) parts.push(`Expires=${new Date(expires * 1000).toUTCString()}`);
   if (httpOnly) parts.push('HttpOnly');

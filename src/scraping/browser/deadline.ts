@@ -2,7 +2,7 @@ import { failure } from '../../domain/failure.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { ScrapeFailure } from '../scrape-failure.ts';
 
-/** Deadlines of our own, for calls to a browser that have none: one that hangs would never answer them. */
+/** Our own deadlines, for calls to a browser that have none: one that hangs would never answer them. */
 export class Deadline {
   readonly #clock: Pick<Clock, 'sleep'>;
 
@@ -10,7 +10,7 @@ export class Deadline {
     this.#clock = clock;
   }
 
-  /** What `work` resolves to; rejects with a `timeout` that names `what` when the time is over. The work is left behind. */
+  /** The result of `work`; rejects with a `timeout` that names `what` when the time is over. The work is abandoned. */
   async within<T>(ms: number, work: Promise<T>, what: string): Promise<T> {
     const over = new AbortController();
     const late = this.#clock.sleep(ms, over.signal).then((): never => {

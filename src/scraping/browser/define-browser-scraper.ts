@@ -19,7 +19,7 @@ import { type Login, runLogin } from './browser-login.ts';
 import { CookieBridge } from './cookie-bridge.ts';
 
 interface BrowserFacts<Input extends z.ZodType> extends ScraperFacts<Input> {
-  /** Pages elsewhere are refused, redirects too; what a page loads for itself may come from anywhere. */
+  /** Other pages are refused, including redirects; what a page loads for itself may come from anywhere. */
   readonly hosts: readonly string[];
   readonly limits?: {
     readonly pageBytes?: number;
@@ -27,25 +27,28 @@ interface BrowserFacts<Input extends z.ZodType> extends ScraperFacts<Input> {
     /** All that the browser receives for an item, on the wire. */
     readonly visitBytes?: number;
   };
-  /** Texts by which this site says that it blocks us, is down, or has nothing: looked for in every page that is read. */
+  /**
+   * Texts by which this site says that it blocks us, is down, or found nothing: looked for in every page that is read.
+   */
   readonly signs?: Signs;
 }
 
 interface WithBrowserSetup<State> {
   /**
-   * Run before the first item of a process, and again when a site answers 401: logs in with a page of its own. All items
-   * begin with the cookies and the storage that it leaves, and share what it returns, as `state`. Write it above `scrape`.
+   * Run before the first item of a process, and again when a site answers 401: logs in with its own page. All items
+   * begin with the cookies and the storage that it leaves, and share what it returns, as `state`. Write it above
+   * `scrape`.
    */
   setup?(context: BrowserSetupContext): Promise<State>;
 }
 
 export interface BrowserSetupContext extends SetupContext, OpenedTab {}
 
-/** What `scrape` is given: what a scraper without a browser is, and a page. */
+/** What `scrape` gets: the same as a scraper without a browser, and a page. */
 export interface BrowserScrapeContext<Input, State = unknown> extends HttpScrapeContext<Input, State>, OpenedTab {}
 
 export interface BrowserScrapeResult<Data> extends HttpScrapeResult<Data> {
-  /** A picture of your own choice, from `tab.screenshot()`. Without one, the policy decides. */
+  /** A screenshot of your own, from `tab.screenshot()`. Without one, the policy decides. */
   readonly screenshot?: Uint8Array | null | undefined;
 }
 
@@ -54,15 +57,15 @@ type Parse<Input extends z.ZodType, Output extends z.ZodType> = (stored: ToParse
 export interface BrowserScraperDefinition<Input extends z.ZodType, Output extends z.ZodType, State = undefined>
   extends BrowserFacts<Input>,
     WithBrowserSetup<State> {
-  /** Left out, the pages are kept unread. */
+  /** If omitted, the pages are kept unread. */
   readonly output?: Output;
   readonly pageFor?: 'items';
   scrape(context: BrowserScrapeContext<z.output<Input>, NoInfer<State>>): Promise<BrowserScrapeResult<z.input<Output>>>;
-  /** Makes the data of the pages, and of nothing else, so that a newer one can be run over what was kept. */
+  /** Makes the data from the pages, and from nothing else, so that a newer version can be run over stored pages. */
   readonly parse?: Parse<Input, Output>;
 }
 
-/** Logs in with a browser, and goes on without one: most sites need it for nothing else. */
+/** Logs in with a browser, and continues without one: most sites need it for nothing else. */
 export interface LoginScraperDefinition<Input extends z.ZodType, Output extends z.ZodType, State>
   extends BrowserFacts<Input> {
   readonly output?: Output;
@@ -146,7 +149,7 @@ function checkPageFor({ id, pageFor, setup }: { id: string; pageFor?: unknown; s
   if (typeof setup !== 'function') throw new Error(`${id}: pageFor: 'setup' needs a setup, which logs in`);
 }
 
-/** What `scrape` of the author sees of a login: what its own `setup` returned. */
+/** What the author's `scrape` sees of a login: what its own `setup` returned. */
 function withState<State, Given extends { renew(): Promise<Login<State> | undefined> }>(
   given: Given,
   login: Login<State> | undefined,
@@ -177,7 +180,7 @@ class Visitors {
     return ties;
   }
 
-  /** That of the browser that logged in, if one has. */
+  /** The identity of the browser that logged in, if one has. */
   identity(login: Login<unknown> | null, chosen: Identity): Identity {
     const identity = new BrowserIdentity(chosen);
     if (login !== null) identity.adopt(login.name);

@@ -5,7 +5,10 @@ import type { Disguise } from '../../egress/browser/disguise.ts';
 import type { Exit } from '../../egress/web.ts';
 import { DEFAULT_LOCALE, deviceOptions } from './context-options.ts';
 
-/** Who a disguised browser is: what the policy says; else what fits the place of the proxy. Null without `stealth`. */
+/**
+ * The identity of a disguised browser: from the policy, otherwise what fits the place of the proxy. Null without
+ * `stealth`.
+ */
 export async function disguiseFor(policy: BrowserPolicy, exit: Exit): Promise<Disguise | null> {
   if (!policy.stealth) return null;
   const place = placeOf(exit);

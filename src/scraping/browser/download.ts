@@ -8,9 +8,9 @@ import type { DownloadWish, TabDeps } from './tab-deps.ts';
 type Options = DocumentOptions & Partial<OptionalDocument>;
 
 /**
- * Keeps a document. One with an address is fetched by the HTTP client, with the cookies of the browser: its limits act while
- * the bytes arrive, and a viewer in the browser cannot put its own page in place of a PDF. What only a click can bring (a
- * form that is posted, a file that a script makes) is downloaded by the browser.
+ * Keeps a document. If it has an address, the HTTP client fetches it with the cookies of the browser: its limits act
+ * while the bytes arrive, and a viewer in the browser cannot replace a PDF with its own page. What only a click can
+ * produce (a posted form, a file made by a script) is downloaded by the browser.
  */
 export async function keepDownload(
   page: Page,
@@ -37,7 +37,7 @@ export async function keepDownload(
   return optionally(options, deps, begun.download.url(), () => keepFile(page, deps, begun.download, options));
 }
 
-/** With a null for one that is optional and cannot be had. */
+/** Null for an optional document that cannot be fetched. */
 function fetchDocument(
   page: Page,
   { http }: TabDeps,
@@ -67,7 +67,7 @@ async function optionally<T>(
 
 type Begun = { readonly download: Download } | { readonly address: string };
 
-/** A browser that shows PDFs downloads none: then the answer itself is what was asked for. */
+/** A browser that shows PDFs does not download them: then the answer itself is the document. */
 const SHOWN_MS = 1500;
 
 async function begunBy(page: Page, deps: TabDeps, begin: () => Promise<unknown>, timeout: number): Promise<Begun> {
@@ -108,7 +108,7 @@ async function keepFile(page: Page, deps: TabDeps, download: Download, { as }: O
     };
     return await readInto(new DocumentSink(head, as ?? null, deps.draft), download, { as: as ?? null, limit });
   } finally {
-    // Otherwise it stays until the context is closed.
+    // Otherwise it remains until the context is closed.
     await deps.deadline.within(DELETE_MS, download.delete(), 'deleting the download').catch(() => {});
   }
 }

@@ -7,13 +7,13 @@ import { isClosedError, translatePlaywright } from './playwright-failure.ts';
 import type { TabDeps } from './tab-deps.ts';
 import { NothingCame } from './waits.ts';
 
-/** A page that is still busy may yet show what was waited for: then it was slow, and not changed. */
+/** A page that is still busy may yet show the element: then it was slow, not changed. */
 const SETTLED_MS = 1000;
 const LOOK_MS = 3000;
 
 /**
- * The failure for an error of Playwright. Where something did not appear, the page is looked at: what it says is the better
- * answer, and if it is still loading, the site was too slow. Other errors are answered as they are.
+ * The failure for an error of Playwright. If something did not appear, the page is examined: what it says is the better
+ * answer, and if it is still loading, the site was too slow. Other errors are returned unchanged.
  */
 export async function explainError(
   error: unknown,

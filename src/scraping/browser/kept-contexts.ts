@@ -3,7 +3,7 @@ import type { ContextLease } from '../../ports/browser-provider.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { ContextWay } from './context-way.ts';
 
-/** A context whose cookies, storage and cache the next item goes on with. */
+/** A context whose cookies, storage and cache the next item continues with. */
 export interface KeptContext {
   readonly lease: ContextLease;
   readonly way: ContextWay;
@@ -11,11 +11,11 @@ export interface KeptContext {
   readonly uses: number;
 }
 
-/** What items must have in common to go on with each other's context. */
+/** What items must have in common to share a context. */
 export interface ContextKey {
   readonly job: string;
   readonly browser: BrowserPolicy;
-  /** What a login has left; after another login, contexts of the earlier one are not used any more. */
+  /** What a login has left; after another login, contexts of the earlier one are no longer used. */
   readonly storage: object | null;
 }
 
@@ -26,12 +26,12 @@ interface Idle extends KeptContext {
 
 /** Contexts grow with every page, and keep their browser from being replaced. */
 const MAX_USES = 50;
-/** A job that goes on comes back in a moment. */
+/** A job that continues comes back within moments. */
 const IDLE_MS = 10_000;
 
 /**
- * Contexts of jobs with `isolation: page`, between their items. One item at a time has a context. There are never more than
- * items that ran at the same time: an item that finds none of its own closes one that is idle before it opens another.
+ * Contexts of jobs with `isolation: page`, between their items. A context is used by one item at a time. There are
+ * never more than concurrent items: an item that finds none of its own closes an idle one before it opens another.
  */
 export class KeptContexts {
   readonly #clock: Pick<Clock, 'sleep'>;
@@ -53,7 +53,7 @@ export class KeptContexts {
     return null;
   }
 
-  /** For the next item. It is closed if none comes, or after many. */
+  /** Keeps it for the next item. It is closed if none comes, or after many. */
   async keep(key: ContextKey, kept: KeptContext): Promise<void> {
     const idle: Idle = { ...kept, key, taken: new AbortController() };
     if (kept.uses >= MAX_USES || kept.lease.session.contexts === 'shared') return this.#close(idle);

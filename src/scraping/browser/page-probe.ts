@@ -2,9 +2,9 @@ import type { Page } from 'playwright-core';
 import type { PageLine } from './context-way.ts';
 
 /**
- * Reads a page by CDP, in a world of its own that scripts of the page do not see. Playwright's calls do the same, but first run
- * its own library in every document: for a page with one wait and one reading that took 43 ms of 190 ms of processor time.
- * Where this does not work, for instance while the page goes elsewhere, Playwright is asked.
+ * Reads a page by CDP, in an isolated world that scripts of the page do not see. Playwright's calls do the same, but first
+ * run its own library in every document: for a page with one wait and one read that took 43 ms of 190 ms of processor time.
+ * If this does not work, for instance while the page navigates, Playwright is used.
  */
 export class PageProbe {
   readonly #page: Page;
@@ -34,7 +34,7 @@ export class PageProbe {
   async #evaluate(expression: string): Promise<unknown> {
     this.#line ??= await openLine(this.#page);
     const { session, mainFrame } = this.#line;
-    // The same world is answered as long as the document is the same.
+    // The same world is returned as long as the document is the same.
     const world = await session.send('Page.createIsolatedWorld', { frameId: mainFrame, worldName: 'trawl' });
     const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
       ...{ expression, contextId: world.executionContextId, awaitPromise: true, returnByValue: true },

@@ -1,6 +1,6 @@
 import { type Failure, type FailureType, failure } from '../../domain/failure.ts';
 
-/** What is known of the browser when one of its calls has failed. */
+/** What is known about the browser when one of its calls has failed. */
 export interface BrowserState {
   /** The browser has ended, or the connection to it is lost. */
   readonly isGone: boolean;
@@ -8,7 +8,7 @@ export interface BrowserState {
   readonly isCrashed: boolean;
 }
 
-/** How an error of Playwright is recorded, and whether the page may say more about it than the error does. */
+/** How an error of Playwright is recorded, and whether the page may say more than the error does. */
 export interface Translated {
   readonly failure: Failure;
   /** Something was looked for and not found in time. */
@@ -16,8 +16,8 @@ export interface Translated {
 }
 
 /**
- * An error of Playwright, as an entry of the failure table; null if it is not one of Playwright's. Playwright has two classes
- * of errors, and says the rest in words: this is the only place that reads them.
+ * An error of Playwright as an entry of the failure table; null if it is not one of Playwright's. Playwright has two
+ * classes of errors, and everything else is in their messages: only this file reads them.
  */
 export function translatePlaywright(error: unknown, { isGone, isCrashed }: BrowserState): Translated | null {
   if (!(error instanceof Error)) return null;
@@ -68,7 +68,7 @@ function timedOut(text: string, what: string): Translated {
   if (locator === undefined || /\.goto:|waitForLoadState|waitForResponse|waitForRequest|waitForEvent/.test(text)) {
     return { failure: failure('timeout', `${what.replace(/:.*$/, '')} did not end ${after}`, cause), isAbsence: false };
   }
-  // It is there, but never became what it was waited for: visible, enabled, uncovered.
+  // It exists, but never became usable: visible, enabled, uncovered.
   if (/locator resolved to|resolved to (?:visible|hidden)/.test(text)) {
     const why = obstacleIn(text);
     const message = `${locator} could not be used ${after}${why === null ? '' : `: ${why}`}`;

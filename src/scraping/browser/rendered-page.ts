@@ -12,13 +12,13 @@ interface RenderedFacts {
 }
 
 /**
- * What a browser showed at one moment, written out as HTML: sixty values of it are read without asking the browser sixty
- * times. Later changes of the page do not show here; read it again for those.
+ * What a browser showed at one moment, as HTML: sixty values are read without asking the browser sixty times. Later
+ * changes of the page are not visible here; read it again for those.
  */
 export class RenderedPage extends JudgedReader {
   override readonly url: string;
   override readonly body: string;
-  /** Of the answer that the document came with; null if that is not known. */
+  /** Status of the answer with the document; null if unknown. */
   readonly status: number | null;
   /** Milliseconds since 1970. */
   readonly fetchedAt: number;

@@ -1,4 +1,4 @@
-/** An item whose browser ends so often is poison, as one that takes its worker down so often is. */
+/** An item whose browser ends this often is poison, like one that kills its worker this often. */
 export const MOST_DEATHS = 3;
 
 /**
@@ -14,12 +14,15 @@ export class Suspects {
   /** By item: how many browsers ended while it was in them. */
   readonly #deaths = new Map<string, number>();
   #inside = 0;
-  /** The most that were inside since it was empty. */
+  /** The most that were inside since it was last empty. */
   #most = 0;
   #isAlone = false;
   readonly #line: { readonly alone: boolean; readonly go: () => void }[] = [];
 
-  /** Waits until a try at the item may begin, and returns how to end it. Rejects with the signal's reason if that aborts. */
+  /**
+   * Waits until a try of the item may begin, and returns how to end it. Rejects with the signal's reason if that
+   * aborts.
+   */
   async enter(item: string, signal: AbortSignal): Promise<Entered> {
     signal.throwIfAborted();
     const alone = this.#deaths.has(item);
@@ -67,7 +70,7 @@ export class Suspects {
     await promise.finally(() => signal.removeEventListener('abort', abort));
   }
 
-  /** Those at the front of the line go in together, up to the first who must be alone. */
+  /** Those at the front of the line enter together, up to the first that must be alone. */
   #callNext(): void {
     for (let [next] = this.#line; next !== undefined && this.#hasRoom(next.alone); [next] = this.#line) {
       this.#line.shift();
@@ -93,6 +96,6 @@ export interface Entered {
 export interface Left {
   /** How many browsers have ended during the item by now. */
   readonly deaths: number;
-  /** Whether other items may have been in the browser: then it is not known which of them it was. */
+  /** Whether other items may have been in the browser: then it is unknown which of them caused it. */
   readonly wasShared: boolean;
 }

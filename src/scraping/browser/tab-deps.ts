@@ -32,7 +32,7 @@ export interface TabDeps {
   readonly allowsHost: (host: string) => boolean;
   /** Whether the browser has ended. */
   readonly isGone: () => boolean;
-  /** Whether it answers: it may be frozen, or have ended just now. */
+  /** Whether it responds: it may be frozen, or have just ended. */
   readonly isHealthy: () => Promise<boolean>;
   readonly draft: () => Draft;
   now(): number;

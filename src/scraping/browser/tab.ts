@@ -19,11 +19,11 @@ export interface ReadOptions {
   /** Statuses other than 200 to 299 that are normal here. */
   readonly expectStatus?: readonly number[];
   /**
-   * A selector of what the page must have; it is waited for. A page that has it is never taken for maintenance or a block on
-   * a guess; one that has it not in time ends the try, with what the page says instead.
+   * A selector for what the page must contain; it is waited for. A page that has it is never taken for maintenance or a
+   * block on a guess; one that does not get it in time ends the try, with what the page says instead.
    */
   readonly expectElement?: string;
-  /** In place of the scraper's own, kind by kind: `{ maintenance: [] }` takes no text here for maintenance. */
+  /** Replaces the scraper's own signs, kind by kind: `{ maintenance: [] }` takes no text here for maintenance. */
   readonly signs?: Signs;
   readonly timeoutSeconds?: number;
 }
@@ -58,22 +58,22 @@ export class Tab {
     });
   }
 
-  /** What `goto` or `read` answered last; null before the first. */
+  /** The last result of `goto` or `read`; null before the first. */
   get lastPage(): RenderedPage | null {
     return this.#last;
   }
 
-  /** Whether the page that failed last came with a 401. */
+  /** Whether the last failed page had the status 401. */
   get isUnauthorized(): boolean {
     return this.#repeater.isUnauthorized;
   }
 
-  /** Whether any page came that was not a failure. */
+  /** Whether any page arrived that was not a failure. */
   get hasGoodAnswer(): boolean {
     return this.#repeater.hasGoodAnswer;
   }
 
-  /** Opens an address, which may be relative to the page that is open. */
+  /** Opens an address, which may be relative to the open page. */
   async goto(url: string, options: GotoOptions = {}): Promise<RenderedPage> {
     const target = this.#resolve(url);
     this.#checkHost(target);
@@ -93,7 +93,9 @@ export class Tab {
     });
   }
 
-  /** What the page shows now. It is judged first, so that a block page is never read as if it were the page. */
+  /**
+   * What the page shows now. It is judged first, so that a block page is never read as if it were the requested page.
+   */
   async read(options: ReadOptions = {}): Promise<RenderedPage> {
     const end = await this.#judged(options);
     if (end.kind === 'good') return end.value;
@@ -132,8 +134,8 @@ export class Tab {
   }
 
   /**
-   * Waits until one of these is so, and returns which: `await tab.waitFor({ element: '#results' }, { text: 'No records' })`
-   * is 0 or 1. What does not come in time ends the try, with what the page says instead.
+   * Waits until one of these applies, and returns which: `await tab.waitFor({ element: '#results' }, { text: 'No
+   * records' })` is 0 or 1. If none does in time, the try ends with what the page says instead.
    */
   async waitFor(...wanted: [...(Awaited | WaitOptions)[]]): Promise<number> {
     const timeout = this.#timeoutMs(wanted.find(isWaitOptions) ?? {});
@@ -141,7 +143,7 @@ export class Tab {
     return this.#safely(() => waitForAny(this.page, list, timeout));
   }
 
-  /** Keeps a document: PDF, spreadsheet, picture. Only what the scraper returns of it is stored. */
+  /** Keeps a document: PDF, spreadsheet, picture. It is stored only if the scraper returns it. */
   async download(wish: DownloadWish, options: DocumentOptions & OptionalDocument): Promise<WebDocument | null>;
   async download(wish: DownloadWish, options?: DocumentOptions): Promise<WebDocument>;
   async download(
@@ -152,14 +154,14 @@ export class Tab {
     return this.#safely(() => keepDownload(this.page, this.#deps, wish, options, timeout));
   }
 
-  /** A picture of what is visible, as PNG. */
+  /** A screenshot of the visible part, as PNG. */
   async screenshot(options: { readonly fullPage?: boolean } = {}): Promise<Uint8Array> {
     const { fullPage = false } = options;
     const timeout = this.#timeoutMs({});
     return this.#safely(() => this.page.screenshot({ type: 'png', fullPage, timeout, animations: 'disabled' }));
   }
 
-  /** The page that opens when `action` is done, such as a click on a link with a window of its own. */
+  /** The page that `action` opens, such as a click on a link with its own window. */
   async popup(action: () => Promise<unknown>): Promise<Tab> {
     const timeout = this.#timeoutMs({});
     return this.#safely(async () => {
@@ -200,7 +202,7 @@ export class Tab {
     if (url !== null && /^https?:$/.test(url.protocol)) this.#checkHost(url);
   }
 
-  /** The failure that an error of Playwright stands for, by what the page says; the error itself if it is not one. */
+  /** The failure behind an error of Playwright, explained by the page; the error itself if it is not one. */
   async explain(error: unknown): Promise<unknown> {
     return explainError(error, this.page, this.#deps);
   }
@@ -213,13 +215,13 @@ export class Tab {
     }
   }
 
-  /** Judges what the page shows; what is expected of it and may still come is waited for first. */
+  /** Judges what the page shows, after waiting for expected content that may still appear. */
   async #judged(options: ReadOptions): Promise<Good<RenderedPage> | Bad> {
     const { expectElement } = options;
     let { page, bad } = await this.#look(options, FIRST_LOOK_MS);
     const mayStillCome = bad === null || bad.error.type === 'blocked' || bad.error.type === 'maintenance';
     if (expectElement !== undefined && mayStillCome && !page.has(expectElement)) {
-      // Some challenges are solved by the browser, and most pages are not complete when they are loaded.
+      // The browser solves some challenges itself, and most pages are not complete when they are loaded.
       const timeout = Math.min(this.#timeoutMs(options), bad === null ? Number.POSITIVE_INFINITY : CHALLENGE_MS);
       ({ page, bad } = await this.#look(options, timeout));
     }
@@ -260,7 +262,7 @@ export class Tab {
     return new RenderedPage({ url, body, status, fetchedAt: this.#deps.now(), arrival: { kind: 'as-asked' }, signs });
   }
 
-  /** Of the document that is open: known from `goto`; after a click, the page itself is asked. */
+  /** The answer of the open document: known from `goto`; after a click, the page itself is asked. */
   async #documentAnswer(): Promise<{ status: number | null; headers: Readonly<Record<string, string>> }> {
     const { watch, deadline } = this.#deps;
     if (this.#answer?.document === watch.documentNumber(this.page)) {

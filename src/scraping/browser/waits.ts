@@ -2,24 +2,24 @@ import type { Page } from 'playwright-core';
 import { failure } from '../../domain/failure.ts';
 import { fail, ScrapeFailure } from '../scrape-failure.ts';
 
-/** What a page may be waited for. */
+/** What to wait for in a page. */
 export type Awaited =
   /** `state`: `attached` is in the page, `visible` can be seen (the default), `hidden` can no longer be. */
   | { readonly element: string; readonly state?: 'attached' | 'visible' | 'hidden' }
   | { readonly text: string | RegExp }
   | { readonly url: string | RegExp }
-  /** No request for half a second. Prefer what the page shows: some never stop asking. */
+  /** No request for half a second. Prefer what the page shows: some pages never stop sending requests. */
   | { readonly idle: true }
-  /** JavaScript that is run in the page until it answers something true. */
+  /** JavaScript that is run in the page until it returns something true. */
   | { readonly function: string };
 
 export interface WaitOptions {
   readonly timeoutSeconds: number;
 }
 
-/** Returns which of them was the first. Rejects when none has come in time. */
+/** Returns the index of the first one. Rejects if none applies in time. */
 export async function waitForAny(page: Page, wanted: readonly Awaited[], timeout: number): Promise<number> {
-  if (wanted.length === 0) return fail('unexpected', 'waitFor was told nothing to wait for');
+  if (wanted.length === 0) return fail('unexpected', 'waitFor needs something to wait for');
   const waits = wanted.map((each, index) => waitFor(page, each, timeout).then(() => index));
   try {
     return await Promise.any(waits);

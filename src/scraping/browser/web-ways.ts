@@ -6,8 +6,8 @@ import { ScrapeFailure } from '../scrape-failure.ts';
 import type { BrowserWays, ContextWay, PageLine } from './context-way.ts';
 
 /**
- * Pages are answered by a web of ours, request by request: by recorded answers, or by a site whose answers are being
- * recorded. It is slower than the way out of a worker, and sees everything.
+ * A web of ours answers the requests of pages one by one: with recorded answers, or from a site whose answers are being
+ * recorded. It is slower than a worker's way out, and sees everything.
  */
 export function webWays(web: Web): BrowserWays {
   return { open: async (visit, { browser }, options) => new WebWay(web, visit, new Set(browser.block), options) };
@@ -28,7 +28,7 @@ interface Paused {
 /** In the words of CDP. */
 const BLOCKED_TYPES: Readonly<Record<string, string>> = { Image: 'images', Media: 'media', Font: 'fonts' };
 
-/** Set by the HTTP client itself, or of no use to it. */
+/** Set by the HTTP client itself, or useless to it. */
 const NOT_PASSED_ON = ['host', 'connection', 'content-length', 'cookie', 'accept-encoding', 'transfer-encoding'];
 
 class WebWay implements ContextWay {
@@ -75,7 +75,7 @@ class WebWay implements ContextWay {
   async #onPaused(session: CDPSession, paused: Paused, mainFrame: string): Promise<void> {
     const { requestId, resourceType, frameId, request } = paused;
     const isDocument = resourceType === 'Document' && frameId === mainFrame;
-    // The page may be gone by the time the answer is there.
+    // The page may be gone by the time the answer arrives.
     const give = (method: 'Fetch.fulfillRequest' | 'Fetch.failRequest' | 'Fetch.continueRequest', params: object) =>
       session.send(method, { requestId, ...params } as never).catch(() => {});
     if (!/^https?:/.test(request.url)) {
@@ -119,7 +119,7 @@ class WebWay implements ContextWay {
     if (end.kind === 'failed') throw new ScrapeFailure(end.failure);
     const linesAt = (host: string) => set.filter((each) => new URL(each.url).host === host).map(({ line }) => line);
     if (end.redirects.length === 0) return fulfilment(end, linesAt(new URL(url).host));
-    // The browser makes the last step of the redirects itself, so that it knows where it is.
+    // The browser makes the last step of the redirects itself, so that it knows its address.
     this.#arrived.set(end.url, { answer: end, cookies: linesAt(new URL(end.url).host) });
     const keepsMethod = end.redirects.every(({ status }) => status === 307 || status === 308);
     const headers = [{ name: 'location', value: end.url }, ...setCookies(linesAt(new URL(url).host))];

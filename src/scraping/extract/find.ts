@@ -2,13 +2,13 @@ import { select } from 'cheerio-select';
 import { type Element, isTag, type ParentNode } from 'domhandler';
 import type { PageDocument } from './page-document.ts';
 
-/** `#id` and nothing else. What CSS writes with escapes is left to the library. */
+/** `#id` and nothing else. Escaped CSS identifiers are left to the library. */
 const ID = /^#([A-Za-z_][\w-]*)$/;
 
 /**
- * The first match below `root`, in the page's order; null when there is none. Values are mostly read by id, and each
- * once: an id is looked up, and the search for anything else stops at the first match. Cheerio's own `find` would
- * walk the whole page every time, which costs as much as parsing it after some ten fields.
+ * The first match below `root`, in document order; null if there is none. Values are mostly read by id, each once: an
+ * id is looked up, and any other search stops at the first match. Cheerio's own `find` would walk the whole page every
+ * time, which after some ten fields costs as much as parsing it.
  */
 export function findFirst(page: PageDocument, root: Element | null, selector: string): Element | null {
   const id = ID.exec(selector)?.[1];
@@ -25,10 +25,10 @@ export function findAll(page: PageDocument, root: Element | null, selector: stri
 function search(page: PageDocument, root: ParentNode, selector: string, limit: number): Element[] {
   try {
     if (selector.trim() === '') throw new Error('it is empty');
-    // The root itself, and not its children: of a list, the library compares each with all others.
+    // The root itself, not its children: given a list, the library compares each with all others.
     return select(selector, root, { context: [root], root: page }, limit).filter(isTag);
   } catch (error) {
-    // A bug of the scraper, which no retry and no change of the page will mend.
+    // A bug of the scraper, which no retry and no change of the page will fix.
     throw new Error(`${JSON.stringify(selector)} is not a selector`, { cause: error });
   }
 }

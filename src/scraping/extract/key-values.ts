@@ -6,9 +6,10 @@ import { visibleText } from './visible-text.ts';
 type Pair = readonly [label: string, value: string];
 
 /**
- * Labels and the values beside them, null when there are none: from `<dl>`, from rows of two cells (or of four, six …),
- * from lines with a bold label, from two elements side by side, and from `Label: value`. The second of a label gets ` (2)`.
- * A row without a label continues the one above it: second lines of addresses and legal descriptions are written so.
+ * Labels and the values beside them; null if there are none: from `<dl>`, from rows of two cells (or of four, six …),
+ * from lines with a bold label, from two elements side by side, and from `Label: value`. The second occurrence of a
+ * label gets ` (2)`. A row without a label continues the one above it, as second lines of addresses and legal
+ * descriptions do.
  */
 export function readKeyValues(element: Element): Record<string, string> | null {
   const pairs = pairsIn(element, survey(element))
@@ -21,14 +22,14 @@ export function readKeyValues(element: Element): Record<string, string> | null {
 
 /** Lists and rows: the text around them is not a pair. */
 const GROUPS = new Set(['dl', 'table', 'tr', 'ul', 'ol', 'li']);
-/** … and blocks: the elements around them are not lines. */
+/** Blocks, too: the elements around them are not lines. */
 const BLOCKS = new Set([...GROUPS, 'div', 'p', 'section', 'article', 'fieldset', 'form', 'header', 'main']);
 const LABELS = new Set(['b', 'strong', 'label']);
 
-/** No label, and no line with one, is longer. */
+/** No label or labelled line is longer. */
 const MAX_LINE_LENGTH = 10_000;
 
-/** What is asked of every element on the way down, found in one pass: pages may be deep, and their texts long. */
+/** Properties of every element, found in one pass: pages may be deep, and their texts long. */
 interface Survey {
   /** Elements with a list or a row somewhere in them. */
   readonly holders: ReadonlySet<ParentNode>;
@@ -72,7 +73,7 @@ function pairsIn(element: Element, page: Survey): Pair[] {
   return line === null ? [] : [line];
 }
 
-/** Rows that follow each other belong together. */
+/** Consecutive rows belong together. */
 function pairsOfGroups(children: readonly Element[], page: Survey): Pair[] {
   const pairs: Pair[] = [];
   let rows: Element[] = [];
@@ -92,7 +93,7 @@ function pairsOfGroups(children: readonly Element[], page: Survey): Pair[] {
   return pairs;
 }
 
-/** Elements below each other, one pair or more in each. One whose label is empty continues the pair above it. */
+/** Elements below each other, with one pair or more each. One with an empty label continues the pair above it. */
 function pairsOfLines(children: readonly Element[], page: Survey): Pair[] {
   const pairs: Pair[] = [];
   let above: Element | null = null;
@@ -109,7 +110,7 @@ function pairsOfLines(children: readonly Element[], page: Survey): Pair[] {
   return pairs;
 }
 
-/** An icon in the place of a label is a label of its own: the place must look like the one above, and be empty. */
+/** An icon in the place of a label is its own label: the place must look like the one above, and be empty. */
 function hasSameLabel(above: Element, below: Element): boolean {
   const [one] = above.children.filter(isTag);
   const [other] = below.children.filter(isTag);
@@ -122,7 +123,7 @@ function continueLast(pairs: Pair[], value: string): void {
   if (last !== undefined) pairs.push([last[0], joined(last[1], value)]);
 }
 
-/** Without a copy of what is there already: thousands of rows may continue one value. */
+/** Without copying the existing text: thousands of rows may continue one value. */
 function joined(value: string, more: string): string {
   if (value === '' || more === '') return value + more;
   return `${value} ${more}`;
@@ -132,7 +133,7 @@ function isBlank(label: string): boolean {
   return withoutColon(label) === '';
 }
 
-/** Nothing that a person sees: no text, and nothing that is drawn. */
+/** Nothing that a person sees: no text, and nothing drawn. */
 function isEmptyPlace(element: Element): boolean {
   return element.children.every((child) => {
     if (isText(child)) return isBlank(collapsed(child.data));
@@ -142,7 +143,7 @@ function isEmptyPlace(element: Element): boolean {
 
 const DRAWN = new Set(['img', 'svg', 'input', 'button', 'select', 'textarea', 'i', 'canvas', 'object', 'iframe']);
 
-/** Terms in a row share what is said of them. */
+/** Consecutive terms share their description. */
 function pairsOfList(list: ParentNode): Pair[] {
   const pairs: Pair[] = [];
   let terms: string[] = [];
@@ -169,8 +170,8 @@ function pairsOfList(list: ParentNode): Pair[] {
 }
 
 /**
- * The pairs of the rows of one table. A row continues the one above it where the cell of its label is empty, or where that of
- * the row above reaches down into it (`rowspan`). Columns are told apart, because rows of four cells hold two pairs.
+ * The pairs of the rows of one table. A row continues the one above it if its label cell is empty, or if the label cell
+ * above extends into it (`rowspan`). Columns are tracked, because rows of four cells contain two pairs.
  */
 function pairsOfRows(rows: readonly Element[], page: Survey): Pair[] {
   const pairs: Pair[] = [];
@@ -180,7 +181,7 @@ function pairsOfRows(rows: readonly Element[], page: Survey): Pair[] {
     const cells = cellsOf(row);
     const here: typeof above = new Map();
     const spanned = above.get(0);
-    // The label above takes the first column, so that the row begins with more of its value.
+    // The label above occupies the first column, so the row begins with more of its value.
     const more = spanned !== undefined && spanned.span > 1 && cells.length % 2 === 1 ? cells.shift() : undefined;
     if (spanned !== undefined && more !== undefined) {
       pairs[spanned.pair] = continued(pairs[spanned.pair], visibleText(more));
@@ -207,7 +208,7 @@ function continued(pair: Pair | undefined, more: string): Pair {
   return [label, joined(value, more)];
 }
 
-/** A pair of a row; `label` is its cell, null where label and value share one. */
+/** A pair of a row; `label` is its cell, null if label and value share one. */
 interface RowPair {
   readonly column: number;
   readonly label: Element | null;
@@ -275,7 +276,7 @@ function pairsOfLabels({ children }: Element, page: Survey): Pair[] {
   return pairs;
 }
 
-/** `<span>Owner</span><span>A. Smith</span>`, and nothing beside them. */
+/** `<span>Owner</span><span>A. Smith</span>`, and nothing else. */
 function pairOfTwo(element: Element, children: readonly Element[], page: Survey): Pair | null {
   const [label, value] = children;
   if (label === undefined || value === undefined || children.length > 2) return null;
@@ -288,7 +289,7 @@ function pairOfTwo(element: Element, children: readonly Element[], page: Survey)
   return [visibleText(label), visibleText(value)];
 }
 
-/** `Owner: A. Smith`. A time of day has no space behind its colon. */
+/** `Owner: A. Smith`. A time of day has no space after its colon. */
 function pairOfLine(element: Element, page: Survey): Pair | null {
   if (page.lengthOf(element) > MAX_LINE_LENGTH) return null;
   const [, label, value] = /^([^:]{1,80}): (.+)$/.exec(visibleText(element)) ?? [];

@@ -16,7 +16,7 @@ import {
 
 export type OptionalReader = ReturnType<typeof optionalReader>;
 
-/** Reads what may well not be there: null when it is not, or is empty. What is there and makes no sense still fails. */
+/** Reads what may well be missing: null if it is missing or empty. A value that makes no sense still fails. */
 export function optionalReader(find: (selector: string) => Element | null, place: Place) {
   const read = <T>(selector: string, reading: Reading<T>): T | null => {
     const element = find(selector);

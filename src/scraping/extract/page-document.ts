@@ -2,11 +2,11 @@ import { type ChildNode, Comment, Document, Element, type ParentNode, Processing
 import { type Handler, Parser } from 'htmlparser2';
 import { fail } from '../scrape-failure.ts';
 
-/** A parsed page, with what is asked of it again and again. */
+/** A parsed page, with what is needed of it again and again. */
 export class PageDocument extends Document {
-  /** The first element of each id: county pages name nearly every value by one. */
+  /** The first element of each id: county pages give nearly every value one. */
   readonly byId = new Map<string, Element>();
-  /** What the page says its links are relative to. */
+  /** The base of the page's links, if it names one. */
   baseHref: string | null = null;
 
   constructor() {
@@ -17,33 +17,33 @@ export class PageDocument extends Document {
 export interface PageLimits {
   /** Elements, texts and comments. */
   readonly maxNodes: number;
-  /** Attributes, and pieces that texts are put together from. They are small, but a page may have millions. */
+  /** Attributes, and pieces that texts are assembled from. They are small, but a page may have millions. */
   readonly maxDetails: number;
   readonly maxDepth: number;
 }
 
-/** They end a `<tbody>` that was not written. */
+/** These end an implied `<tbody>`. */
 const SECTIONS = new Set(['tbody', 'thead', 'tfoot', 'caption', 'colgroup', 'col']);
-/** They do not begin a `<body>` that was not written. */
+/** These do not begin an implied `<body>`. */
 const BEFORE_BODY = new Set([
   ...['head', 'body', 'frameset'],
   ...['title', 'meta', 'link', 'script', 'style', 'base', 'noscript', 'template'],
 ]);
 
-/** The parser keeps a list of those that were never closed, and moves all of it for each one more. */
+/** The parser keeps a list of unclosed ones, and moves all of it for each further one. */
 const FOREIGN = new Set(['svg', 'math', 'mi', 'mo', 'mn', 'ms', 'mtext', 'annotation-xml', 'foreignobject', 'desc']);
 const MAX_UNCLOSED_FOREIGN = 1000;
 
 /**
- * Makes a document of what the parser finds, in one pass: `<html>`, `<body>` and `<tbody>` are put in where a browser
- * puts them, ids are noted, and a page beyond the limits is given up at once. It is the node that costs memory, not
- * the byte: a page of 32 MiB may hold ten million of them.
+ * Builds a document from what the parser finds, in one pass: `<html>`, `<body>` and `<tbody>` are inserted where a
+ * browser inserts them, ids are indexed, and a page beyond the limits is abandoned at once. Nodes cost memory, not
+ * bytes: a page of 32 MiB may have ten million of them.
  */
 export class DocumentBuilder implements Partial<Handler> {
   readonly document = new PageDocument();
   readonly #limits: PageLimits;
   readonly #open: ParentNode[] = [this.document];
-  /** Those of `#open` that were not written, so that the parser will not close them. */
+  /** The implied ones of `#open`, which the parser will not close. */
   readonly #implied: ParentNode[] = [];
   #parent: ParentNode = this.document;
   /** What the next piece of text belongs to. */
@@ -111,7 +111,7 @@ export class DocumentBuilder implements Partial<Handler> {
   }
 
   #imply(name: 'html' | 'body' | 'tbody'): void {
-    // What comes after the end of the page still belongs to it.
+    // Content after the end of the page still belongs to it.
     const last = name === 'tbody' ? undefined : this.#parent.children.findLast((child) => nameOf(child) === name);
     if (last instanceof Element) this.#enter(last);
     else this.#push(new Element(name, {}));
@@ -178,7 +178,7 @@ function nameOf(node: ParentNode | ChildNode): string {
   return node instanceof Element ? node.name : '';
 }
 
-/** The parser decodes `&amp;` everywhere but here; a form would send it back as it is written. */
+/** The parser decodes `&amp;` everywhere but here; a form would send it back in encoded form. */
 function decodeText(textarea: ParentNode): void {
   const text = textarea.children[0];
   if (!(text instanceof Text) || !text.data.includes('&')) return;

@@ -35,13 +35,16 @@ export function parseHtml(text: string, limits: PageLimits = PAGE_LIMITS): PageD
   return builder.document;
 }
 
-/** For authors who want more than the readers offer. It costs as much as reading ten values: so only on demand. */
+/**
+ * For authors who need more than the readers offer. It costs as much as reading ten values, so it is only built on
+ * demand.
+ */
 export function cheerioOf(document: PageDocument): CheerioAPI {
-  // As HTML, with letters as they are: `html()` would write é as a number otherwise.
+  // As HTML, with literal letters: `html()` would otherwise write é as a number.
   return load(document, { xml: { xmlMode: false, encodeEntities: 'utf8' } });
 }
 
-/** Each `&lt;` in an attribute makes a string of its own before anybody can count it. */
+/** Each `&lt;` in an attribute creates its own string before anything can count it. */
 function hasMore(text: string, character: string, max: number): boolean {
   if (text.length <= max) return false;
   let count = 0;

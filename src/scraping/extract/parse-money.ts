@@ -4,10 +4,15 @@ import { signed, tidy } from './parse-values.ts';
 const POINT_CODES = [
   ...['USD', 'CAD', 'MXN', 'GBP', 'JPY', 'CNY', 'AUD', 'NZD', 'INR', 'KRW', 'SGD', 'HKD', 'ZAR', 'ILS'],
 ];
-/** … and `1.234,50`, `1 234,50` or `1'234.50`. English pages write their amounts with a decimal point, too. */
+/**
+ * Currencies whose countries write `1.234,50`, `1 234,50` or `1'234.50`. English pages write them with a decimal point,
+ * too.
+ */
 const COMMA_CODES = ['EUR', 'CHF', 'SEK', 'NOK', 'DKK', 'PLN', 'CZK', 'HUF', 'RON', 'BGN', 'BRL'];
 
-/** The codes that may stand beside a sign, as in `$5.00 USD`. Codes that are English words (ALL, TOP, TRY) are left out. */
+/**
+ * The codes that may accompany a sign, as in `$5.00 USD`. Codes that are English words (ALL, TOP, TRY) are left out.
+ */
 const SIGNS: Readonly<Record<string, readonly string[]>> = {
   $: ['USD', 'CAD', 'MXN', 'AUD', 'NZD', 'SGD', 'HKD'],
   US$: ['USD'],
@@ -24,8 +29,8 @@ const MONEY = new RegExp(
 );
 
 /**
- * An amount of money, without its currency: `$1,129.60`, `($12.50)`, `-$12.50`, `12.50-`, `USD 12`, `1.234,50 EUR`. Null
- * also where the separators can be read in two ways, as in `1.234 €`.
+ * An amount of money, without its currency: `$1,129.60`, `($12.50)`, `-$12.50`, `12.50-`, `USD 12`, `1.234,50 EUR`.
+ * Null also if the separators can be read in two ways, as in `1.234 €`.
  */
 export function parseMoney(text: string): number | null {
   const match = MONEY.exec(tidy(text));
@@ -53,7 +58,7 @@ function isOneCurrency(one: string | undefined, other: string | undefined): bool
 const AMERICAN = /^(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?$|^\.\d+$/;
 /** A comma after a point is never American, whatever the currency. */
 const EUROPEAN = /^\d{1,3}(?:\.\d{3})+,\d+$/;
-/** Nor are two points; but without a currency it may be the number of a parcel. */
+/** Neither are two points; but without a currency it may be a parcel number. */
 const EUROPEAN_GROUPS = /^\d{1,3}(?:\.\d{3}){2,}$/;
 /** `1.234` and `1,234`: a thousand, or one and a bit. A group never follows a zero. */
 const AMBIGUOUS = /^[1-9]\d{0,2}[.,]\d{3}$/;
@@ -62,7 +67,7 @@ const SPACED = /^\d{1,3}(?:([ '’])\d{3})(?:\1\d{3})*(?:[.,]\d{1,2})?$/;
 
 /** The digits with a decimal point and nothing else; null if they are not an amount, or might be two different ones. */
 function plainAmount(digits: string, currency: Currency): string | null {
-  // First, because nearly all amounts are written like this.
+  // Checked first, because nearly all amounts are written like this.
   if (currency !== 'comma' && AMERICAN.test(digits)) return digits.replaceAll(',', '');
   if (EUROPEAN.test(digits)) return withPoint(digits);
   if (currency !== 'none' && EUROPEAN_GROUPS.test(digits)) return digits.replaceAll('.', '');

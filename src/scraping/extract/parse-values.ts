@@ -1,12 +1,12 @@
 /**
  * Values as pages write them. Each parser takes any text and returns the value, or null: a text that only looks like a
- * value (`12,34,5`, 2/30/2025) is none, because a wrong number in the results is worse than a missing one.
+ * value (`12,34,5`, 2/30/2025) is rejected, because a wrong number in the results is worse than a missing one.
  */
 
 /** No value is longer, and no pattern below is ever tried on more. */
 const MAX_LENGTH = 64;
 
-/** More would be rounded: a float holds 15 digits as they are written. */
+/** More would be rounded: a float represents 15 digits exactly. */
 const MAX_DIGITS = 15;
 
 const DIGITS = String.raw`((?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?|\.\d+)`;
@@ -84,7 +84,7 @@ export function parseDate(text: string): string | null {
 function isoDate(writtenYear: string | undefined, month: number, day: number): string | null {
   const year = fullYear(writtenYear ?? '');
   const date = new Date(Date.UTC(year, month - 1, day));
-  // The calendar turns February 30 into March 2. Years like 0001 are how some software writes "none".
+  // The calendar turns February 30 into March 2. Some software writes years like 0001 for "none".
   if (year < 1000 || date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
   return date.toISOString().slice(0, 10);
 }

@@ -27,9 +27,9 @@ import { visibleText } from './visible-text.ts';
 const ITSELF = ':scope';
 
 /**
- * Reads values off a page by CSS selectors. What is not there, or is there but empty, ends the item: a field that is
- * silently empty is the commonest way for a scraper to go wrong. Where empty is normal, there is `optional`.
- * Where a selector matches more than once, the first match counts; without a selector a reader reads its own element.
+ * Reads values from a page by CSS selectors. A missing or empty value ends the item: silently empty fields are the most
+ * common way for a scraper to go wrong. Use `optional` if empty is normal. If a selector matches more than once, the
+ * first match counts; without a selector a reader reads its own element.
  */
 export abstract class Reader {
   /** The parsed page, for the readers themselves. */
@@ -39,10 +39,10 @@ export abstract class Reader {
   /** What it means that something is not on the page; `what` is a selector, or `the text of #selector`. */
   protected abstract absent(what: string): ScrapeFailure;
 
-  /** For what the readers below do not do. Change nothing through it: elements are found by an index of ids. */
+  /** For everything the readers below do not do. Change nothing through it: elements are found by an index of ids. */
   abstract get $(): CheerioAPI;
 
-  /** The same readers, but null where these fail for want of an element or a value. */
+  /** The same readers, but null where these fail because an element or a value is missing. */
   get optional(): OptionalReader {
     return optionalReader((selector) => this.#find(selector), this.#place());
   }
@@ -51,7 +51,7 @@ export abstract class Reader {
     return this.#find(selector) !== null;
   }
 
-  /** Whether a person sees this. White space and case of a text do not matter. */
+  /** Whether a person sees this. White space and case do not matter. */
   says(text: string | RegExp): boolean {
     const seen = visibleText(this.root ?? this.document);
     if (typeof text !== 'string') return seen.search(text) >= 0;
@@ -105,14 +105,14 @@ export abstract class Reader {
     return this.#read(selector, KEY_VALUES);
   }
 
-  /** A reader of the first match alone. */
+  /** A reader of the first match only. */
   within(selector: string): Reader {
     const element = this.#find(selector);
     if (element === null) throw this.absent(selector);
     return this.#part(element, selector);
   }
 
-  /** What `read` returns for each match, in the page's order. No match is not a failure: see `expect.fields` for that. */
+  /** What `read` returns for each match, in document order. No match is not a failure: see `expect.fields` for that. */
   all<T>(selector: string, read: (reader: Reader, index: number) => T): T[] {
     this.noteUse(selector);
     return findAll(this.document, this.root, selector).map((element, index) =>
@@ -120,7 +120,7 @@ export abstract class Reader {
     );
   }
 
-  /** The failure to throw when a check of your own misses something: it says what the page says instead. */
+  /** The failure to throw when your own check misses something: it includes what the page says instead. */
   missing(what: string): ScrapeFailure {
     return this.absent(what);
   }
@@ -135,12 +135,12 @@ export abstract class Reader {
     SELECTOR_WATCH.note(() => this.document, this.root, selector, this.locate(selector));
   }
 
-  /** `td in tr.total in #taxes`: from the small to the large. */
+  /** `td in tr.total in #taxes`: from the inside out. */
   protected locate(selector: string): string {
     return selector === ITSELF ? 'the page' : selector;
   }
 
-  /** The failure when nothing on the page explains why something is not there. */
+  /** The failure if nothing on the page explains why something is missing. */
   protected notOnPage(what: string): ScrapeFailure {
     const element = findFirst(this.document, null, 'title');
     const title = element === null ? '' : visibleText(element).slice(0, 100);
@@ -149,7 +149,7 @@ export abstract class Reader {
     );
   }
 
-  /** As `absent`, with the whole way to it in `what`. */
+  /** Like `absent`, with the whole path in `what`. */
   protected absentFromPage(what: string): ScrapeFailure {
     return this.absent(what);
   }

@@ -8,11 +8,11 @@ import { parseDate, parseNumber, parsePercent } from './parse-values.ts';
 import { readTable, type Table } from './table.ts';
 import { visibleLines, visibleText } from './visible-text.ts';
 
-/** One way to make a value of an element. */
+/** One way to read a value from an element. */
 export interface Reading<T> {
   /** What is read, for `… of #selector is not on the page`. */
   readonly what: string;
-  /** Null when there is nothing to read. What is there and cannot be read is a failure. */
+  /** Null if there is nothing to read. A value that cannot be read is a failure. */
   read(element: Element, selector: string, place: Place): T | null;
 }
 

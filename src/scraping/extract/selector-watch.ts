@@ -13,13 +13,13 @@ export interface SelectorUse {
 }
 
 /**
- * Reports what selectors found while a scraper is being tried out. There is one for the process, because readers are made
- * deep inside of scrapers; off, it costs a comparison per selector.
+ * Reports what selectors found while a scraper is being tried. There is one per process, because readers are created
+ * deep inside scrapers; when off, it costs a comparison per selector.
  */
 class SelectorWatch {
   #listener: ((use: SelectorUse) => void) | null = null;
 
-  /** Until the function that it answers is called. One at a time. */
+  /** Listens until the returned function is called. One listener at a time. */
   listen(listener: (use: SelectorUse) => void): () => void {
     this.#listener = listener;
     return () => {

@@ -1,7 +1,10 @@
 import type { ScrapeFailure } from '../scrape-failure.ts';
 import { WholePage } from './whole-page.ts';
 
-/** A page that was fetched some time ago. What it lacks, the scraper did not expect: the page was right at its time. */
+/**
+ * A page that was fetched some time ago. What it lacks is something the scraper did not expect: the page was right at
+ * its time.
+ */
 export class StoredPage extends WholePage {
   override readonly url: string;
   override readonly body: string;

@@ -2,7 +2,7 @@ import { type Element, isTag, type ParentNode } from 'domhandler';
 import { fail } from '../scrape-failure.ts';
 import { visibleText } from './visible-text.ts';
 
-/** A table's cells in rows and columns, with those that span several put into each. */
+/** A table's cells in rows and columns; cells that span several are repeated in each. */
 export interface Grid {
   /** Columns that a cell begins in. `colspan="99"` on a title makes no columns. */
   readonly width: number;
@@ -21,7 +21,7 @@ export interface GridRow {
 
 type Section = 'thead' | 'tbody' | 'tfoot';
 
-/** Few words can span many cells: what a page may blow itself up to is limited here. */
+/** A few words can span many cells, so the expansion is limited. */
 const MAX_COLUMNS = 100;
 const MAX_ROWS = 10_000;
 const MAX_CHARACTERS = 10_000_000;
@@ -47,7 +47,7 @@ export function readGrid(table: Element, name: string): Grid {
   };
 }
 
-/** The cells of a row, whatever is around them, but not those of a table in a cell. */
+/** The cells of a row, whatever is around them, but not those of a nested table. */
 export function cellsOf(row: ParentNode): Element[] {
   return row.children.filter(isTag).flatMap((child) => {
     if (child.name === 'td' || child.name === 'th') return [child];
@@ -61,8 +61,8 @@ interface SectionRows {
 }
 
 /**
- * The rows of each section, in the page's order. Forms and other things that stand where only rows may are looked
- * through, as a browser does; tables in cells are not.
+ * The rows of each section, in document order. Forms and other misplaced elements are looked through, as a browser
+ * does; nested tables are not.
  */
 function sectionsOf(table: Element): SectionRows[] {
   const sections: SectionRows[] = [];

@@ -5,9 +5,9 @@ import { uniqueNames } from './unique-names.ts';
 
 /** A table as a person reads it: by the names over its columns. */
 export interface Table {
-  /** Each once: a second `Tax` is `Tax (2)`. A column without a name is `column 3`. */
+  /** Each once: a second `Tax` is `Tax (2)`. An unnamed column is `column 3`. */
   readonly headers: readonly string[];
-  /** By header. A cell that spans columns or rows is in each of them; a row that ends early has '' for the rest. */
+  /** By header. A cell that spans columns or rows is in each of them; a short row has '' for the rest. */
   readonly rows: readonly Record<string, string>[];
   /** The same rows without names. */
   readonly cells: readonly (readonly string[])[];
@@ -17,7 +17,7 @@ export interface Table {
   column(header: string): string[];
 }
 
-/** Null when there is no row in it. `element` is a table, a part of one, or something around exactly one. */
+/** Null if there is no row in it. `element` is a table, a part of one, or something around exactly one. */
 export function readTable(
   element: Element,
   name: string,
@@ -71,7 +71,7 @@ function partsOf({ rows }: Grid): { header: readonly GridRow[]; body: readonly G
   return { header: body.slice(start, end), body: body.slice(end), footer };
 }
 
-/** `2025 Tax` where a heading spans others below it. */
+/** `2025 Tax` if a heading spans others below it. */
 function columnNames(header: readonly GridRow[], width: number): string[] {
   return Array.from({ length: width }, (_, column) => {
     const words = header.map(({ texts }) => texts[column] ?? '').filter(Boolean);

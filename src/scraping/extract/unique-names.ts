@@ -1,4 +1,4 @@
-/** The second of a name gets ` (2)`, so that no value hides another. */
+/** The second occurrence of a name gets ` (2)`, so that no value hides another. */
 export function uniqueNames(names: readonly string[]): string[] {
   const written = new Set(names);
   const given = new Set<string>();

@@ -1,6 +1,6 @@
 import { type Element, isTag, isText, type ParentNode } from 'domhandler';
 
-/** The text of an element as a person sees it, in one line. The element itself counts as seen: it was asked for. */
+/** The text of an element as a person sees it, in one line. The element itself counts as visible: it was asked for. */
 export function visibleText(node: ParentNode): string {
   const only = node.children.length === 1 ? node.children[0] : undefined;
   if (only && isText(only)) return collapse(only.data);
@@ -9,19 +9,19 @@ export function visibleText(node: ParentNode): string {
   return collapse(parts.join(''));
 }
 
-/** … one line for each that a person sees begin: at `<br>`, around blocks and rows. None of them is empty. */
+/** The same in lines, as a person sees them begin: at `<br>`, around blocks and rows. None of them is empty. */
 export function visibleLines(node: ParentNode): string[] {
   const parts: string[] = [];
   gather(node, parts, LINE_END, isPreformatted(node));
   return parts.join('').split(LINE_END).map(collapse).filter(Boolean);
 }
 
-/** A character that HTML cannot hold, so that line ends of the source are not taken for those of the page. */
+/** A character that HTML cannot contain, so that line ends of the source are not taken for those of the page. */
 const LINE_END = '\0';
 
 const UNSEEN = new Set(['script', 'style', 'noscript', 'template', 'title', 'iframe', 'noframes', 'datalist']);
 
-/** They begin and end a line. */
+/** These begin and end a line. */
 const BLOCKS = new Set([
   ...['address', 'article', 'aside', 'blockquote', 'body', 'caption', 'center', 'dd', 'details', 'dialog', 'div', 'dl'],
   ...['dt', 'fieldset', 'figcaption', 'figure', 'footer', 'form', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'header', 'hr'],
@@ -29,7 +29,7 @@ const BLOCKS = new Set([
   ...['tbody', 'textarea', 'tfoot', 'thead', 'tr', 'ul'],
 ]);
 
-/** Cells of a row stand in one line, but apart. */
+/** Cells of a row are in one line, but separated. */
 const CELLS = new Set(['td', 'th']);
 
 function gather(node: ParentNode, parts: string[], lineEnd: string, keepLines: boolean): void {

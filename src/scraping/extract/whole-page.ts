@@ -22,10 +22,10 @@ export abstract class WholePage extends Reader {
   }
 
   /**
-   * Lets go of what was parsed, for when nothing more is expected to be read; what is read all the same is parsed again.
-   * Whatever waited for this page has been moved to the old part of V8's heap meanwhile, and a page that an old object refers
-   * to counts as in use until the next full collection, even if nothing needs that object any more. Most parsed pages were
-   * copied, marked and swept because of that: a fifth of what a page cost.
+   * Releases the parsed page, when nothing more is expected to be read; a later read parses it again. Whatever waited
+   * for this page has been moved to the old generation of V8's heap meanwhile, and a page that an old object refers to
+   * counts as in use until the next full collection, even if nothing needs that object any more. Most parsed pages were
+   * copied, marked and swept because of that: a fifth of the cost of a page.
    */
   letGo(): void {
     this.#parsed = null;

@@ -9,7 +9,7 @@ export function decodeText(body: Uint8Array, contentType: string | undefined): s
   return readText(body, contentType).text;
 }
 
-/** … and the charset that it was in: its forms are sent back in it. */
+/** The text, and the charset it was in: its forms are sent back in that charset. */
 export function readText(
   body: Uint8Array,
   contentType: string | undefined,
@@ -32,11 +32,11 @@ function detectCharset(contentType: string | undefined): string | null {
   return /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1] ?? null;
 }
 
-/** Decoding keeps no state between two texts, and making a decoder costs as much as a small page. */
+/** Decoding keeps no state between two texts, and creating a decoder costs as much as a small page. */
 const UTF_8 = new TextDecoder();
 const WINDOWS_1252 = new TextDecoder('windows-1252');
 
-/** The decoders take the mark off themselves. */
+/** The decoders remove the mark themselves. */
 function byteOrderMark(bytes: Buffer): TextDecoder | null {
   if (bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf) return UTF_8;
   if (bytes[0] === 0xff && bytes[1] === 0xfe) return new TextDecoder('utf-16le');
@@ -56,7 +56,7 @@ function decoderFor(label: string | null): TextDecoder | null {
 
 const PRESCAN_BYTES = 1024;
 
-/** Only what is before the page's content can say it; a `<meta>` in a comment does not count. */
+/** Only what precedes the page's content can say it; a `<meta>` in a comment does not count. */
 function metaCharset(bytes: Buffer): string | null {
   const start = bytes.toString('latin1', 0, PRESCAN_BYTES);
   if (!/charset|encoding/i.test(start)) return null;
@@ -65,7 +65,7 @@ function metaCharset(bytes: Buffer): string | null {
     /<meta\s[^>]*?charset\s*=\s*["']?\s*([a-z0-9_:.-]+)/i.exec(open)?.[1] ??
     /^\s*<\?xml[^>]*?\sencoding\s*=\s*["']([a-z0-9_:.-]+)/i.exec(open)?.[1];
   if (label === undefined) return null;
-  // A page whose ASCII we could read is in neither of these, whatever it says; the standard reads them so.
+  // A page whose ASCII we could read is in neither of these, whatever it says; the standard treats them as UTF-8.
   if (/^(?:utf-?16|unicode|ucs-2)/i.test(label)) return 'utf-8';
   return /^x-user-defined$/i.test(label) ? 'windows-1252' : label;
 }

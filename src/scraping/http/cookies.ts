@@ -1,18 +1,18 @@
 import { Cookie, CookieJar } from 'tough-cookie';
 import type { CookieBook } from '../../egress/web.ts';
 
-/** What browsers keep at least (RFC 6265 §6.1); a site that needs more does not work in them either. */
+/** The minimum that browsers keep (RFC 6265 §6.1); a site that needs more does not work in them either. */
 const MAX_PER_DOMAIN = 50;
 const MAX_COOKIE_LENGTH = 4096;
-/** Redirects lead through other people's domains, and each of them may set its share. */
+/** Redirects lead through other domains, each of which may set its share. */
 const MAX_COOKIES = 300;
 
 /**
- * The cookies of one try at an item: a session of its own. Parallel items never share one, because sites keep the chosen
- * parcel in it; a retry begins a new one, because a stale session is a common reason to try again.
+ * The cookies of one try of an item: its own session. Parallel items never share one, because sites keep the chosen
+ * parcel in it; a retry begins a new one, because a stale session is a common reason to retry.
  */
 export class VisitCookies implements CookieBook {
-  /** Made when the first cookie comes: most sites of documents set none. */
+  /** Created with the first cookie: most document sites set none. */
   #jar: CookieJar | null = null;
   readonly #known = new Map<string, Set<string>>();
   #count = 0;
@@ -30,7 +30,7 @@ export class VisitCookies implements CookieBook {
     return this.#jar?.getCookieStringSync(url) || null;
   }
 
-  /** One that is broken, too large or one too many is ignored, as browsers do. */
+  /** A broken, too large or surplus one is ignored, as browsers do. */
   keep(url: string, setCookie: readonly string[]): void {
     for (const line of setCookie) {
       const cookie = line.length <= MAX_COOKIE_LENGTH ? Cookie.parse(line, { loose: true }) : undefined;
@@ -56,7 +56,7 @@ export class VisitCookies implements CookieBook {
   }
 }
 
-/** What a header cannot carry, sent back, would fail every later request of the session. */
+/** A value that a header cannot carry would fail every later request of the session. */
 function isSendable({ key, value }: Cookie): boolean {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: these are what is looked for.
   return key + value !== '' && !/[\u0000-\u0008\u000a-\u001f\u007f]|[^\u0000-\u00ff]/.test(key + value);

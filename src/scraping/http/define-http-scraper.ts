@@ -10,17 +10,20 @@ import { clientOpener } from './open-client.ts';
 import { Setup, type SetupContext } from './setup.ts';
 
 interface HttpFacts<Input extends z.ZodType> extends ScraperFacts<Input> {
-  /** Requests elsewhere are refused, redirects too. `example.gov` is that host alone; `*.example.gov` is all below it. */
+  /**
+   * Other hosts are refused, including by redirects. `example.gov` is only that host; `*.example.gov` is everything
+   * below it.
+   */
   readonly hosts: readonly string[];
   readonly limits?: { readonly pageBytes?: number; readonly documentBytes?: number };
-  /** Texts by which this site says that it blocks us, is down, or has nothing: looked for in every answer. */
+  /** Texts by which this site says that it blocks us, is down, or found nothing: looked for in every answer. */
   readonly signs?: Signs;
 }
 
 interface WithSetup<State> {
   /**
-   * Run before the first item of a process, and again when a site answers 401: logs in, or fetches a token. All items share
-   * what it returns, as `state`, and begin with the cookies that it was given. Write it above `scrape`.
+   * Run before the first item of a process, and again when a site answers 401: logs in, or fetches a token. All items
+   * share what it returns, as `state`, and begin with the cookies that it received. Write it above `scrape`.
    */
   setup?(context: SetupContext): Promise<State>;
 }
@@ -30,7 +33,7 @@ export interface HttpScraperDefinition<Input extends z.ZodType, Output extends z
     WithSetup<State> {
   readonly output: Output;
   scrape(context: HttpScrapeContext<z.output<Input>, NoInfer<State>>): Promise<HttpScrapeResult<z.input<Output>>>;
-  /** Makes the data of the pages, and of nothing else, so that a newer one can be run over what was kept. */
+  /** Makes the data from the pages, and from nothing else, so that a newer version can be run over stored pages. */
   parse?(stored: ToParse<z.output<Input>>): z.input<Output>;
 }
 
@@ -43,12 +46,12 @@ export interface PageScraperDefinition<Input extends z.ZodType, State = undefine
   scrape(context: HttpScrapeContext<z.output<Input>, NoInfer<State>>): Promise<HttpScrapeResult<undefined>>;
 }
 
-/** What `scrape` is given. */
+/** What `scrape` gets. */
 export type HttpScrapeContext<Input, State = unknown> = SiteContext<Input, State>;
 
 export type HttpScrapeResult<Data> = SiteResult<Data>;
 
-/** A scraper that asks for pages and reads them, without a browser. Without `output` it keeps the pages, unread. */
+/** A scraper that requests pages and reads them, without a browser. Without `output` it keeps the pages unread. */
 export function defineHttpScraper<Input extends z.ZodType, Output extends z.ZodType, State = undefined>(
   definition: HttpScraperDefinition<Input, Output, State>,
 ): Scraper;

@@ -21,26 +21,26 @@ export type DocumentKind = keyof typeof DOCUMENT_KINDS;
 
 const ENTRIES = Object.entries(DOCUMENT_KINDS) as [DocumentKind, { type: string; starts: readonly string[] }][];
 
-/** So many bytes tell what a document is. PDF readers look for its sign in as many. */
+/** Enough bytes to identify a document. PDF readers look for its signature in as many. */
 export const TELLING_BYTES = 1024;
 
-/** Whether these first bytes are those of the document that was asked for; `as` null asks for any but a page. */
+/** Whether these first bytes are those of the requested kind of document; null for `as` accepts anything but a page. */
 export function isDocument(start: Buffer, head: AnswerHead, as: DocumentKind | null): boolean {
   if (head.status < 200 || head.status > 299 || start.length === 0) return false;
   const isSigned = kindByStart(start) !== null;
   if (as === null) return isSigned || !isPage(start, head.headers['content-type']);
-  // A text has no sign of its own, but neither has it that of another.
+  // A text has no signature of its own, but must not have that of another kind.
   if (DOCUMENT_KINDS[as].starts.length === 0) return !isSigned && !isPage(start, head.headers['content-type']);
   return beginsAs(start, as);
 }
 
-/** What the file is to be called, without the dot: by its bytes, its type, its name. */
+/** The extension of the file, without the dot: by its bytes, its type, its name. */
 export function extensionOf(start: Buffer, head: AnswerHead, as: DocumentKind | null): string {
   if (as !== null) return as;
   const type = essenceOf(head.headers['content-type']);
   const byType = ENTRIES.find(([, kind]) => kind.type === type)?.[0] ?? null;
   const byStart = kindByStart(start);
-  // Office files are zip files, too: only their type tells which.
+  // Office files are also zip files: only their type distinguishes them.
   if (byStart !== null) return byType !== null && beginsAs(start, byType) ? byType : byStart;
   return byType ?? suffixOf(fileName(head.headers['content-disposition'])) ?? suffixOf(pathOf(head.url)) ?? 'bin';
 }

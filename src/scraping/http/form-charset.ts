@@ -22,13 +22,13 @@ const UTF_8: FormCharset = {
   bytes: (text) => Buffer.from(text),
 };
 
-/** `label` is any name of a charset; of one that is not known, or cannot be sent, it is UTF-8. */
+/** `label` is any name of a charset; UTF-8 if it is unknown or cannot be sent. */
 export async function formCharset(label: string): Promise<FormCharset> {
   const encoding = encodingNamed(label) ?? 'utf-8';
   return encoding === 'utf-8' ? UTF_8 : legacyCharset(encoding);
 }
 
-/** What a form's `accept-charset` asks for: the first that is known, else that of the page. */
+/** The charset that a form's `accept-charset` asks for: the first known one, or that of the page. */
 export function charsetOfForm(acceptCharset: string | undefined, charsetOfPage: string): string {
   const labels = (acceptCharset ?? '').split(/[\s,]+/).filter(Boolean);
   return labels.map(encodingNamed).find((encoding) => encoding !== null) ?? charsetOfPage;
@@ -37,7 +37,7 @@ export function charsetOfForm(acceptCharset: string | undefined, charsetOfPage: 
 /** All but letters, digits and `*-._` is escaped in an urlencoded form. */
 const ESCAPED_IN_FORMS = ' !"#$%&\'()+,/:;<=>?@[\\]^`{|}~';
 
-/** Loaded when it is needed: the tables are large, and most sites are in UTF-8. */
+/** Loaded on demand: the tables are large, and most sites use UTF-8. */
 async function legacyCharset(encoding: string): Promise<FormCharset> {
   await import('@exodus/bytes/encoding.js');
   const { percentEncodeAfterEncoding } = await import('@exodus/bytes/whatwg.js');

@@ -2,8 +2,8 @@ import type { CheerioAPI } from 'cheerio';
 import type { Element } from 'domhandler';
 
 /**
- * The controls of a form, in the order of the page, and which of them are sent: the "successful controls" of the HTML
- * standard. Controls are read from the page once and changed here; the page itself stays as it came.
+ * The controls of a form, in document order, and which of them are sent: the "successful controls" of the HTML
+ * standard. Controls are read from the page once and changed here; the page itself stays unchanged.
  */
 export type Control = TextControl | CheckControl | SelectControl | ButtonControl | FileControl;
 
@@ -37,7 +37,7 @@ interface Option {
   selected: boolean;
 }
 
-/** It is sent only if it was pressed, and a plain button not even then. */
+/** Sent only if it was pressed, and a plain button not even then. */
 export interface ButtonControl extends ControlFacts {
   readonly kind: 'submit' | 'image' | 'button';
   readonly value: string;
@@ -145,7 +145,7 @@ function readSelect($: CheerioAPI, element: Element, facts: ControlFacts): Selec
   return { ...facts, kind: 'select', multiple, options };
 }
 
-/** The last one that claims to be selected is; where none does, a drop-down shows its first. */
+/** The last option marked as selected counts; if none is, a drop-down shows its first. */
 function keepOneOption(options: readonly Option[], isDropDown: boolean): void {
   const chosen = options.findLast(({ selected }) => selected);
   for (const option of options) option.selected = option === chosen;

@@ -5,16 +5,16 @@ import type { ButtonControl, ChosenFile, Control } from './form-controls.ts';
 /** A form's content on its way out: names and values, in order. */
 export type Entry = readonly [name: string, value: string | typeof NO_FILE | ChosenFile];
 
-/** What a file field holds when no file was chosen. */
+/** The content of a file field when no file was chosen. */
 export const NO_FILE = Symbol('no file');
 
-/** The entries of the controls that are sent, as browsers choose them; `pressed` is the button, if one was. */
+/** The entries of the controls that are sent, as browsers choose them; `pressed` is the button, if one was pressed. */
 export function entriesOf(controls: readonly Control[], pressed: ButtonControl | null): Entry[] {
   const entries: Entry[] = [];
   for (const control of controls) {
     if (control.disabled) continue;
     if (control.kind === 'image' && control === pressed) {
-      // Where it was clicked. Without a name the two go without one, too.
+      // Where it was clicked. If the button has no name, neither do these.
       const prefix = control.name === '' ? '' : `${control.name}.`;
       entries.push([`${prefix}x`, '0'], [`${prefix}y`, '0']);
     } else if (control.name !== '') entries.push(...namedEntries(control, pressed));
@@ -76,7 +76,7 @@ function plain(entries: readonly Entry[], charset: FormCharset): [string, string
   return entries.map(([name, value]) => [withLineEnds(name), textOf(name, value, charset)]);
 }
 
-/** A field of this name tells the server what the others are written in. */
+/** A field with this name tells the server which charset the others use. */
 function textOf(name: string, value: Entry[1], charset: FormCharset): string {
   if (value === NO_FILE) return '';
   // Of a form that is not sent as multipart, browsers send the name alone.

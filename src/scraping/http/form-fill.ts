@@ -6,13 +6,13 @@ export type FieldValue = string | number | boolean | readonly string[];
 
 /**
  * Fills the controls that one key of `fill` names: one field, a group of radio buttons, or checkboxes of one name. A
- * choice that does not exist means that the site changed; it is never silently left out.
+ * choice that does not exist means that the site changed; it is never silently dropped.
  */
 export function fillControls(key: string, controls: readonly Control[], value: FieldValue): void {
   const texts = controls.filter((control) => control.kind === 'text');
   const select = controls.find((control) => control.kind === 'select');
   const boxes = controls.filter(isBox);
-  // The scripts of the page would free them by now; left as they are, they would silently not be sent.
+  // The scripts of the page would have enabled them by now; otherwise they would silently not be sent.
   for (const control of controls) control.disabled = false;
   if (texts.length > 0) fillTexts(key, texts, value);
   else if (select !== undefined) choose(key, select, textsOf(key, value));
@@ -20,7 +20,7 @@ export function fillControls(key: string, controls: readonly Control[], value: F
   else fail('structure_changed', `"${key}" is a button or takes a file: it cannot be filled`);
 }
 
-/** What the controls hold now; null for a group in which nothing is chosen. */
+/** The current value of the controls; null for a group in which nothing is chosen. */
 export function valueOfControls(controls: readonly Control[]): string | null {
   for (const control of controls) {
     if (control.kind === 'text' || control.kind === 'submit') return control.value;
@@ -78,7 +78,7 @@ function noChoice(key: string, text: string, choices: readonly string[]): string
 function textsOf(key: string, value: FieldValue): readonly string[] {
   if (typeof value === 'boolean') return fail('unexpected', `"${key}" is not a checkbox`);
   if (typeof value === 'object' && value !== null) return value;
-  // Scrapers are not all type-checked, and a site would take `undefined` for a name.
+  // Not all scrapers are type-checked, and a site would take `undefined` for a name.
   if (typeof value !== 'string' && typeof value !== 'number')
     return fail('unexpected', `"${key}" is filled with nothing`);
   return [String(value)];

@@ -11,8 +11,8 @@ import { addressOn, type FormPlace, type PageRequest, type Requester } from './r
 import type { DocumentOptions, OptionalDocument, WebDocument } from './web-document.ts';
 
 /**
- * A form of a page, to fill and to submit as a person would: what is sent is what a browser sends, hidden fields
- * included. Fields go by name, by id, or by a selector, whichever finds something first.
+ * A form of a page, to be filled and submitted as a person would: it sends what a browser sends, including hidden
+ * fields. Fields are found by name, by id, or by a selector, whichever matches first.
  */
 export class Form<P> {
   readonly #place: FormPlace;
@@ -75,7 +75,7 @@ export class Form<P> {
     return this.#requester.open(await this.#pressing(button), options);
   }
 
-  /** The same, where a document comes back. */
+  /** The same, for a document as the answer. */
   async document(
     button: string | ButtonControl | Postback | null | undefined,
     options: AnswerOptions & DocumentOptions & OptionalDocument,
@@ -94,7 +94,7 @@ export class Form<P> {
       : this.#requester.download(request, options);
   }
 
-  /** What `__doPostBack` of a WebForms page does: it sends all but the buttons. */
+  /** Does what `__doPostBack` of a WebForms page does: it sends everything but the buttons. */
   async postback(postback: Postback, options: AnswerOptions = {}): Promise<P> {
     return this.#requester.open(await this.#postingBack(postback), options);
   }
@@ -146,7 +146,7 @@ export class Form<P> {
     return { method: 'POST', url: url.href, content, from: this.#place.url };
   }
 
-  /** One that was found by its id is one of several: the others of its name go out when it goes in. */
+  /** A radio button found by its id is one of several: the others of its group are released. */
   #releaseRadios(filled: readonly Control[]): void {
     const chosen = filled.find((control) => control.kind === 'radio' && control.checked);
     if (chosen === undefined) return;
@@ -176,7 +176,7 @@ export class Form<P> {
       this.#named(key).find(isButton) ??
       this.#controls.find((control) => isButton(control) && control.label !== '' && sameLabel(control.label, key));
     if (found !== undefined && isButton(found) && found.kind !== 'button') return found;
-    // A link, or a button without a function of its own, works by a script; the one of WebForms we know.
+    // A link, or a button without its own function, works by a script; we support that of WebForms.
     const element =
       found?.element ?? this.#matching(key)[0] ?? this.#matching(`[id="${key.replaceAll(/["\\]/g, '\\$&')}"]`)[0];
     if (element === undefined) throw this.#place.missing(`the button "${key}"`);

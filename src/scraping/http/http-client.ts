@@ -66,7 +66,7 @@ export interface HttpClientDeps {
   /** Where requests are noted; a client that starts over within a try continues the log of the first. */
   readonly requests: RequestLog;
   now(): number;
-  /** Whether the item should rather start over than go on without an optional document that failed like this. */
+  /** Whether the item should start over rather than continue without an optional document that failed like this. */
   startsOver(failure: Failure): boolean;
   /** Rejects when `signal` aborts. */
   sleep(ms: number): Promise<void>;
@@ -74,8 +74,8 @@ export interface HttpClientDeps {
 }
 
 /**
- * One visitor of a site, for one try at an item: with cookies, a browser's headers and a memory of the page it is on.
- * Whatever comes back is judged first, so that a scraper only ever sees what may be the page it asked for.
+ * One visitor of a site, for one try of an item: with cookies, a browser's headers and a memory of its current page.
+ * Every answer is judged first, so that a scraper only ever sees what may be the page it requested.
  */
 export class HttpClient {
   readonly #deps: HttpClientDeps;
@@ -96,7 +96,7 @@ export class HttpClient {
     this.#repeater = new Repeater(deps);
   }
 
-  /** The address may be relative to the page that came last. */
+  /** The address may be relative to the last page. */
   async get(url: string, options: GetOptions = {}): Promise<Page> {
     return this.#open(this.#getting(url, options), options);
   }
@@ -105,7 +105,7 @@ export class HttpClient {
     return this.#open({ ...this.#getting(url, options), method: 'POST', content: await contentOf(options) }, options);
   }
 
-  /** What an API answers, checked against the schema if there is one. */
+  /** The answer of an API, checked against the schema if there is one. */
   async json<Schema extends z.ZodType>(
     url: string,
     options: JsonOptions & { readonly schema: Schema },
@@ -130,7 +130,7 @@ export class HttpClient {
     return fail('structure_changed', `${problemsOf(parsed.error)} (${answer.url})`);
   }
 
-  /** Streams a file of any size; only what the scraper returns of it is kept. */
+  /** Streams a file of any size; it is kept only if the scraper returns it. */
   async document(url: string, options: GetOptions & DocumentOptions & OptionalDocument): Promise<WebDocument | null>;
   async document(url: string, options?: GetOptions & DocumentOptions): Promise<WebDocument>;
   async document(
@@ -141,7 +141,7 @@ export class HttpClient {
     return options.optional === true ? this.#downloadOptional(request, options) : this.#download(request, options);
   }
 
-  /** Keeps a cookie that the site's scripts would set: `http.setCookie(page.url, 'DISCLAIMER=1; Path=/')`. */
+  /** Sets a cookie that the site's scripts would set: `http.setCookie(page.url, 'DISCLAIMER=1; Path=/')`. */
   setCookie(url: string, cookie: string): void {
     this.#deps.cookies.keep(this.#resolve(url).href, [cookie]);
   }
@@ -151,17 +151,17 @@ export class HttpClient {
     return this.#lastPage;
   }
 
-  /** Optional documents that could not be had. */
+  /** Optional documents that could not be fetched. */
   get missingDocuments(): readonly MissingDocument[] {
     return this.#missing;
   }
 
-  /** What was asked for so far. */
+  /** The requests so far. */
   get requests(): RequestLog {
     return this.#deps.requests;
   }
 
-  /** The answer that `json` gave this value for; null for any other value. */
+  /** The answer that `json` returned this value for; null for any other value. */
   jsonAnswer(value: object): { readonly body: string; readonly url: string } | null {
     return this.#answers.get(value) ?? null;
   }
@@ -170,12 +170,12 @@ export class HttpClient {
     return this.#deps.cookies;
   }
 
-  /** Whether the request that failed last met a 401. */
+  /** Whether the last failed request got a 401. */
   get isUnauthorized(): boolean {
     return this.#repeater.isUnauthorized;
   }
 
-  /** Whether anything came that was not a failure. */
+  /** Whether any answer arrived that was not a failure. */
   get hasGoodAnswer(): boolean {
     return this.#repeater.hasGoodAnswer;
   }
@@ -255,7 +255,7 @@ export class HttpClient {
     }
   }
 
-  /** Throws what must not be a missing document. */
+  /** Rethrows errors that must not count as a missing document. */
   #whyMissing(error: unknown): Pick<MissingDocument, 'type' | 'message'> {
     if (error instanceof Disallowed) return { type: 'robots', message: error.message };
     if (!(error instanceof ScrapeFailure) || error.type === 'unexpected') throw error;
@@ -278,7 +278,7 @@ export class HttpClient {
     return end;
   }
 
-  /** Null if it may be what was asked for. */
+  /** Null if it may be what was requested. */
   #judge(answer: WebAnswer, text: () => string, options: AnswerOptions, hasExpected = () => false): Bad | null {
     const { maxRetryAfterMs, now } = this.#deps;
     const { expectStatus = [] } = options;
@@ -312,7 +312,7 @@ export class HttpClient {
     purpose: Purpose,
   ): WebRequest {
     const target = new URL(url);
-    // Here as well as at each hop, so that the name of a forbidden host is not even looked up.
+    // Checked here as well as at each hop, so that the name of a forbidden host is not even looked up.
     this.#checkHost(target.host);
     const contentType = content?.contentType ?? null;
     const sent = headersFor(this.#deps.identity, { url: target, method, purpose, from, contentType, extra: headers });
@@ -320,8 +320,8 @@ export class HttpClient {
   }
 
   /**
-   * `request_timeout_seconds` is what a user expects a page to take, so it bounds the whole of it. A large document may
-   * take as long as the item does, as long as it does not fall silent.
+   * `request_timeout_seconds` is what a user expects a page to take, so it limits the whole page. A large document may
+   * take as long as the item, unless it falls silent.
    */
   #pageVisit(): Visit {
     const { request_timeout_seconds: seconds } = this.#deps.timeouts;
@@ -362,14 +362,14 @@ export class HttpClient {
   }
 }
 
-/** A good page came from where the document should be: asked again, the site would say the same. */
+/** A good page came instead of the document: asked again, the site would answer the same. */
 class NoDocument extends ScrapeFailure {
   constructor(message: string) {
     super(failure('navigation_failed', message));
   }
 }
 
-/** As for requests: a loop of them must not make metadata that are larger than the data. */
+/** As for requests: a loop of them must not make the metadata larger than the data. */
 const MAX_MISSING = 100;
 
 /** As many as browsers follow in good cases; a login that needs more is a loop. */

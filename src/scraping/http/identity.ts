@@ -1,8 +1,8 @@
 import { brandList } from '../../domain/brands.ts';
 
 /**
- * Who we are towards a site: one of a handful of common desktop browsers, with the headers that it sends and no others. The
- * same item with the same identity number is always the same one; the next number is always another.
+ * Our identity towards a site: one of a handful of common desktop browsers, with exactly the headers that it sends. The
+ * same item with the same identity number always has the same one; the next number is always another.
  */
 export interface Identity {
   readonly userAgent: string;
@@ -23,7 +23,9 @@ export function chooseIdentity(who: {
   return found;
 }
 
-/** Stable releases of autumn 2026. Sites that look at them mind when they are years old: raise them with the packages. */
+/**
+ * Stable releases of autumn 2026. Sites that check them object when they are years old: update them with the packages.
+ */
 const CHROMIUM = 156;
 const FIREFOX = 156;
 

@@ -6,7 +6,9 @@ import { fail } from '../scrape-failure.ts';
 import type { ProducedArtifact } from '../scraper.ts';
 import { Page } from './page.ts';
 
-/** By name: pages, answers of `http.json`, or texts and values that the scraper made itself. What is null is left out. */
+/**
+ * By name: pages, answers of `http.json`, or texts and values that the scraper made itself. Null values are left out.
+ */
 export type ReturnedPages = Readonly<Record<string, unknown>>;
 
 export interface NamedPage {
@@ -22,10 +24,10 @@ interface Asked {
   jsonAnswer(value: object): { readonly body: string; readonly url: string } | null;
 }
 
-/** All pages of an item together: a re-extraction holds them in memory at the same time. */
+/** Limit for all pages of an item: a re-extraction has them in memory at the same time. */
 const MAX_TOTAL_BYTES = 32 << 20;
 
-/** The pages as they are kept and handed to `parse`. */
+/** The pages in the form in which they are stored and passed to `parse`. */
 export function namedPages(given: unknown, asked: Asked, pageBytes: number): readonly NamedPage[] {
   if (given === undefined || given === null) return [];
   if (typeof given !== 'object' || Array.isArray(given) || given instanceof Reader) {
@@ -59,7 +61,7 @@ function namedPage(name: string, value: unknown, asked: Asked): NamedPage {
     return { name, page: value as PageToParse, extension: 'html' };
   }
   if (typeof value === 'string') return { name, page: new StoredPage(value, madeAt), extension: 'html' };
-  // As the site sent it: a schema may have left out what a later parse will look for.
+  // As the site sent it: a schema may have dropped what a later parse will look for.
   const answer = typeof value === 'object' && value !== null ? asked.jsonAnswer(value) : null;
   const text = answer?.body ?? JSON.stringify(value);
   if (typeof text !== 'string') return fail('unexpected', `the page ${name} is neither a page, a text nor JSON`);

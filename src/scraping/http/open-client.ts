@@ -1,7 +1,7 @@
 import type { ScrapeContext } from '../scraper.ts';
 import { HttpClient, type HttpClientDeps } from './http-client.ts';
 
-/** Opens a visitor, as whom and with what; the limits are the scraper's, and what is left is the policy's. */
+/** Opens a visitor with an identity and cookies; the limits are the scraper's, and the rest is the policy's. */
 export type OpenClient = (
   who: Pick<
     HttpClientDeps,

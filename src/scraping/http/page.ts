@@ -17,7 +17,7 @@ interface PageFacts {
   readonly fetchedAt: number;
   readonly source: PageSource;
   readonly arrival: Arrival;
-  /** By which it was judged, and what it lacks is explained. */
+  /** The signs by which it was judged, and what it lacks is explained. */
   readonly signs: CompiledSigns;
 }
 
@@ -27,7 +27,7 @@ export interface PageSource {
   charset(): string;
 }
 
-/** A page that came from the web just now, and from which one can go on. */
+/** A page that has just come from the web, and from which one can continue. */
 export class Page extends JudgedReader {
   /** Where it came from, after all redirects. */
   override readonly url: string;
@@ -54,12 +54,12 @@ export class Page extends JudgedReader {
     return this.#source.text();
   }
 
-  /** What it came in, as `windows-1252`. Its forms are sent in the same. */
+  /** Its charset, such as `windows-1252`. Its forms are sent in the same one. */
   get charset(): string {
     return this.#source.charset();
   }
 
-  /** The form that the selector finds, or that is around what it finds; without one, the only form. */
+  /** The form that the selector matches, or that contains the match; without a selector, the only form. */
   form(selector?: string): Form<Page> {
     return new Form(this, this.#formElement(selector), this.#requester);
   }
@@ -73,7 +73,7 @@ export class Page extends JudgedReader {
     return new Form(this, element, this.#requester).postback({ target, argument }, options);
   }
 
-  /** Clicks on a link: goes where it leads, or does the postback behind it. */
+  /** Clicks on a link: goes to its address, or does its postback. */
   async follow(selector: string, options: AnswerOptions = {}): Promise<Page> {
     this.noteUse(selector);
     const element = findAll(this.document, null, selector)[0];

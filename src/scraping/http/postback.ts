@@ -8,7 +8,7 @@ const TEXT = String.raw`\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)")\s*`;
 const PLAIN = new RegExp(String.raw`__doPostBack\(${TEXT}(?:,${TEXT})?\)`);
 const WITH_OPTIONS = new RegExp(String.raw`WebForm_PostBackOptions\(${TEXT},${TEXT}`);
 
-/** The postback in a script: `javascript:__doPostBack('ctl00$link','page$2')`. Null when there is none. */
+/** The postback in a script: `javascript:__doPostBack('ctl00$link','page$2')`. Null if there is none. */
 export function postbackIn(script: string): Postback | null {
   const found = PLAIN.exec(script) ?? WITH_OPTIONS.exec(script);
   if (found === null) return null;

@@ -19,7 +19,7 @@ export interface Good<T> {
   readonly value: T;
 }
 
-/** One request that came to nothing. */
+/** One failed request. */
 export interface Bad {
   readonly kind: 'bad';
   readonly error: ScrapeFailure;
@@ -28,7 +28,7 @@ export interface Bad {
   readonly isLost: boolean;
 }
 
-/** Asks again where one bad answer says little about the next, so that the item keeps its session. */
+/** Repeats a request if one bad answer says little about the next, so that the item keeps its session. */
 export class Repeater {
   readonly #deps: RepeaterDeps;
   #isUnauthorized = false;
@@ -38,12 +38,12 @@ export class Repeater {
     this.#deps = deps;
   }
 
-  /** Whether the request that failed last met a 401. */
+  /** Whether the last failed request got a 401. */
   get isUnauthorized(): boolean {
     return this.#isUnauthorized;
   }
 
-  /** Whether anything came that was not a failure. */
+  /** Whether any answer arrived that was not a failure. */
   get hasGoodAnswer(): boolean {
     return this.#hasGoodAnswer;
   }
@@ -85,7 +85,7 @@ function hostOf(url: string): string {
   return URL.parse(url)?.host ?? '';
 }
 
-/** An answer that is not what was asked for. */
+/** An answer that is not what was requested. */
 export function badAnswer({ url, status }: WebAnswer, error: ScrapeFailure): Bad {
   return { kind: 'bad', error, url, status, isLost: false };
 }

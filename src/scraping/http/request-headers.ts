@@ -11,12 +11,12 @@ export interface Wanted {
   /** The page that leads there; null for none. */
   readonly from: string | null;
   readonly contentType: string | null;
-  /** The author's own, which win. */
+  /** The author's own headers, which take precedence. */
   readonly extra: Readonly<Record<string, string>>;
 }
 
 /**
- * The headers that the browser of this identity sends, in its order: some sites look at that, too. What Chromium sends was
+ * The headers that the browser of this identity sends, in its order, which some sites check. What Chromium sends was
  * compared with a real one (test/browser/identity.test.ts).
  */
 export function headersFor(identity: Identity, wanted: Wanted): Record<string, string> {
@@ -34,7 +34,7 @@ function valuesFor(identity: Identity, { url, method, purpose, contentType, from
   const from = page === null ? null : URL.parse(page);
   const isSameOrigin = from !== null && from.origin === url.origin;
   const isPage = purpose === 'page';
-  // Over plain HTTP, browsers keep much to themselves.
+  // Over plain HTTP, browsers reveal less.
   const isSecure = url.protocol === 'https:';
   const values: Record<string, string | undefined> = {
     ...(isSecure ? identity.clientHints : {}),
@@ -84,7 +84,7 @@ function orderFor({ userAgent }: Identity, purpose: Purpose): readonly string[] 
   return purpose === 'page' ? CHROMIUM_PAGE : CHROMIUM_JSON;
 }
 
-/** Another origin only learns which one we come from, and one without TLS does not learn of one with it. */
+/** Another origin only learns which origin we come from, and one without TLS learns nothing of one with it. */
 function refererFor(from: URL, to: URL): string | undefined {
   if (from.origin === to.origin) return withoutFragment(from);
   return from.protocol === 'https:' && to.protocol === 'http:' ? undefined : `${from.origin}/`;
@@ -95,7 +95,7 @@ function siteOf(from: URL, to: URL): string {
   return from.protocol === to.protocol && siteName(from) === siteName(to) ? 'same-site' : 'cross-site';
 }
 
-/** The part of a name that somebody has registered. Addresses, and names that are suffixes themselves, have none. */
+/** The registrable part of a name. Addresses, and names that are suffixes themselves, have none. */
 function siteName({ hostname }: URL): string {
   return getPublicSuffix(hostname, { allowSpecialUseDomain: true, ignoreError: true }) ?? hostname;
 }
@@ -104,11 +104,11 @@ const NOT_THE_AUTHORS = ['host', 'connection', 'content-length', 'transfer-encod
 
 function ownName(name: string): string {
   const lower = name.toLowerCase();
-  if (NOT_THE_AUTHORS.includes(lower)) throw new Error(`the header ${lower} is not a scraper's to set`);
+  if (NOT_THE_AUTHORS.includes(lower)) throw new Error(`the header ${lower} must not be set by a scraper`);
   return lower;
 }
 
-/** User and password stay at home, too. */
+/** User and password are removed, too. */
 function withoutFragment(url: URL): string {
   return `${url.origin}${url.pathname}${url.search}`;
 }

@@ -11,7 +11,7 @@ interface RequestRecord {
   readonly redirects?: readonly { readonly url: string; readonly status: number }[];
 }
 
-/** A scraper that turns pages in a loop would otherwise make a metadata file larger than its data. */
+/** A scraper that goes through pages in a loop would otherwise make a metadata file larger than its data. */
 const MAX_RECORDS = 100;
 const MAX_URL_LENGTH = 2000;
 

@@ -18,7 +18,7 @@ export interface PageRequest {
 export interface Requester<P> {
   open(request: PageRequest, options: AnswerOptions): Promise<P>;
   download(request: PageRequest, options: AnswerOptions & DocumentOptions): Promise<WebDocument>;
-  /** Null if it cannot be had and no other try would follow. */
+  /** Null if it cannot be fetched and no other try would follow. */
   downloadOptional(request: PageRequest, options: AnswerOptions & DocumentOptions): Promise<WebDocument | null>;
 }
 
@@ -32,7 +32,7 @@ export interface FormPlace {
   missing(what: string): ScrapeFailure;
 }
 
-/** The absolute address of what a page names, by its `<base>` if it has one; null when it is none. */
+/** The absolute address of a link on a page, by its `<base>` if it has one; null if it is not an address. */
 export function addressOn({ document, url }: Pick<FormPlace, 'document' | 'url'>, named: string): URL | null {
   return URL.parse(named.trim(), resolveBaseUrl(document, url));
 }

@@ -3,7 +3,7 @@ import type { RobotsVisitor } from '../robots/fetch-robots.ts';
 import type { Identity } from './identity.ts';
 import { headersFor } from './request-headers.ts';
 
-/** Whoever visits a site reads its robots.txt. The file is small, whatever is asked for afterwards. */
+/** A visitor of a site reads its robots.txt with these limits: the file is small, whatever is requested afterwards. */
 export function robotsVisitor(
   { identity, exits, usage }: { readonly identity: Identity; readonly exits: () => Exit; readonly usage: HostUsage },
   deadlines: Deadlines,

@@ -15,7 +15,7 @@ import { RequestLog } from './request-log.ts';
 
 export type ItemContext = Omit<ScrapeContext, 'input'>;
 
-/** What `setup` is given: a visitor of its own, who belongs to no item. */
+/** What `setup` gets: its own visitor, which belongs to no item. */
 export interface SetupContext {
   readonly http: HttpClient;
   readonly log: ScrapeLog;
@@ -25,14 +25,14 @@ export interface SetupContext {
   sleep(ms: number): Promise<void>;
 }
 
-/** By and for whom `setup` is run. */
+/** The scraper and the item that `setup` is run for. */
 export interface SetupVisitor {
   readonly item: ItemContext;
   readonly exit: Exit;
   readonly tools: ScrapeTools;
 }
 
-/** What the items of a process share: what `setup` returned, and the cookies that it was given on the way. */
+/** What the items of a process share: what `setup` returned, and the cookies that it received on the way. */
 interface Shared<State> {
   readonly value: State;
   readonly cookies: VisitCookies;
@@ -41,9 +41,9 @@ interface Shared<State> {
 type RunSetup<State> = (context: SetupContext, visitor: SetupVisitor) => Promise<State>;
 
 /**
- * Runs `setup` of a scraper when its first item needs it, and again when a site no longer accepts what it brought. There
- * is one state for each way out (the kind of proxy and its place), stance on robots.txt and identity: a visitor whom a site has blocked must not be
- * recognised by the login of the one before.
+ * Runs `setup` of a scraper when its first item needs it, and again when a site no longer accepts the result. There is
+ * one state for each way out (the kind of proxy and its place), robots.txt policy and identity: a visitor that a site
+ * has blocked must not be recognised by the login of the previous one.
  */
 export class Setup<State> {
   readonly #scraperId: string;
@@ -61,7 +61,7 @@ export class Setup<State> {
     const { tools, policy, identity, signal } = context;
     const exit = exitIn(context, `${this.#scraperId}/setup/${identity}`);
     const place = exit.geo === undefined ? '' : JSON.stringify(exit.geo);
-    // An item that ignores robots.txt must not be skipped because one that respects it asked for the state.
+    // An item that ignores robots.txt must not be skipped because one that respects it requested the state.
     const key = `${exit.dialer} ${identity} ${place} ${policy.robots}`;
     const maker: Maker<Shared<State>> = {
       limitMs: policy.timeouts.item_timeout_seconds * 1000,
@@ -117,7 +117,7 @@ export class Setup<State> {
         sleep: wait,
         cookies: new VisitCookies(),
         requests: new RequestLog(),
-        // It belongs to no item that could.
+        // It belongs to no item that could start over.
         startsOver: () => false,
       },
       context,
@@ -137,15 +137,15 @@ export class Setup<State> {
 
 /** What one try at an item does with the shared state. */
 export interface ItemSetup<State> {
-  /** Who logged in: a site may not accept a login from another browser. */
+  /** The identity that logged in: a site may not accept a login from another browser. */
   readonly identity: Identity;
   get(): Promise<State>;
-  /** Fails as `blocked` if the state at hand never worked and is young: another one would be no better. */
+  /** Fails as `blocked` if the current state never worked and is young: another one would be no better. */
   renew(): Promise<State>;
-  /** The state at hand works. */
+  /** The current state works. */
   prove(): void;
-  /** Those of the state at hand; null for none. */
+  /** Cookies of the current state; null for none. */
   cookies(): VisitCookies | null;
 }
 
-const NEVER_GOOD = 'the site does not accept what setup brought, and it was brought just now';
+const NEVER_GOOD = 'the site does not accept the result of setup, which has only just run';

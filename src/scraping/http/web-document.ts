@@ -3,7 +3,7 @@ import type { AnswerHead, BodySink } from '../../egress/web.ts';
 import type { Draft } from '../../ports/result-store.ts';
 import { contentTypeOf, type DocumentKind, extensionOf, isDocument, TELLING_BYTES } from './document-kind.ts';
 
-/** A file from the web, on its way into the result store: only what the scraper returns of it is kept. */
+/** A file from the web, on its way into the result store: it is kept only if the scraper returns it. */
 export interface WebDocument {
   readonly url: string;
   readonly contentType: string;
@@ -18,12 +18,12 @@ export interface DocumentOptions {
   readonly as?: DocumentKind;
 }
 
-/** With this, the item goes on without the document if it cannot be had: the call answers null. */
+/** With this, the item continues without the document if it cannot be fetched: the call returns null. */
 export interface OptionalDocument {
   readonly optional: true;
 }
 
-/** An optional document that could not be had, as the item's metadata show it. */
+/** An optional document that could not be fetched, as the item's metadata show it. */
 export interface MissingDocument {
   readonly url: string;
   readonly type: FailureType | 'robots';
@@ -61,7 +61,7 @@ export class DocumentSink implements BodySink {
     if (this.#state === 'undecided' && this.#start.length >= TELLING_BYTES) await this.#decide();
   }
 
-  /** When the body is over: the document, or the beginning of what came instead. */
+  /** After the end of the body: the document, or the beginning of what came instead. */
   async end(): Promise<WebDocument | Uint8Array> {
     if (this.#state === 'undecided') await this.#decide();
     if (this.#draft === null) return this.#start;
@@ -70,7 +70,7 @@ export class DocumentSink implements BodySink {
     return { url: this.#head.url, contentType, size: this.#draft.size, extension, draft: this.#draft };
   }
 
-  /** Forgets what has come so far. */
+  /** Drops what has arrived so far. */
   async discard(): Promise<void> {
     await this.#draft?.discard();
   }
@@ -82,7 +82,7 @@ export class DocumentSink implements BodySink {
     const draft = this.#openDraft();
     this.#draft = draft;
     await draft.write(this.#start);
-    // Its kind is known by these; the rest is in the draft.
+    // These bytes identify its kind; the rest is in the draft.
     this.#start = Buffer.from(this.#start.subarray(0, TELLING_BYTES));
   }
 }

@@ -1,4 +1,4 @@
-/** The five alerts of GitHub's Markdown, by what generators of documentation call theirs. */
+/** The five alerts of GitHub's Markdown, by the names that documentation generators use. */
 const KINDS: Readonly<Record<string, string>> = {
   note: 'NOTE',
   info: 'NOTE',
@@ -61,7 +61,7 @@ export function isAdmonitionTitle(names: readonly string[]): boolean {
   return names.some((name) => TITLE_CLASS.test(name));
 }
 
-/** A title that says only what the alert says anyway. */
+/** A title that only repeats the kind of the alert. */
 export function isDefaultTitle(kind: string, title: string): boolean {
   return title.trim().replace(/:$/, '').toUpperCase() === kind;
 }

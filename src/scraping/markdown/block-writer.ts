@@ -1,17 +1,17 @@
 import { fail } from '../scrape-failure.ts';
 
 /**
- * More than any page of documentation has: the changelog of Python, of ten years, is 2 million characters. A page may
- * grow by being converted, because each line of a list in a list is indented and each link is made absolute.
+ * More than any documentation page has: ten years of Python's changelog are 2 million characters. A page may grow when
+ * it is converted, because each line of a nested list is indented and each link is made absolute.
  */
 export const MAX_MARKDOWN = 32 * 1024 * 1024;
 
-/** Lists and quotes that are nested deeper are written without another indentation, or each line could grow without end. */
+/** Deeper lists and quotes are written without further indentation; otherwise each line could grow without limit. */
 const MAX_PREFIX = 48;
 
 /**
- * Writes blocks one below the other, each line behind what its lists and quotes put before it. `lead` is what the next
- * line begins with instead: the bullet of an item, until its first line is written.
+ * Writes blocks one below the other, each line after the prefix of its lists and quotes. `lead` is what the next line
+ * begins with instead: the bullet of an item, until its first line is written.
  */
 export class BlockWriter {
   readonly #parts: string[] = [];
@@ -34,7 +34,7 @@ export class BlockWriter {
     this.#gap = '\n';
   }
 
-  /** Takes that back, where no block came. */
+  /** Undoes that, if no block followed. */
   loosen(): void {
     this.#gap = '\n\n';
   }
@@ -53,8 +53,8 @@ export class BlockWriter {
   }
 
   /**
-   * Writes blocks behind a first line's `lead` and every other line's `indent`. Without any block nothing is written,
-   * the lead included.
+   * Writes blocks with a `lead` before the first line and an `indent` before every other. Without any block nothing is
+   * written, not even the lead.
    */
   nest(lead: string, indent: string, writeBlocks: () => void): void {
     if (this.#prefix.length >= MAX_PREFIX) {

@@ -4,7 +4,7 @@ import type { ClassBook } from './class-hints.ts';
 import { KINDS } from './elements.ts';
 import { isNoiseByAttributes } from './noise.ts';
 
-/** What generators of documentation put their text into, where they do not mark it for screen readers. */
+/** Containers in which documentation generators put their text, if they do not mark it for screen readers. */
 const CONTENT_CLASSES = new Set([
   'markdown-body',
   'theme-doc-markdown',
@@ -12,11 +12,11 @@ const CONTENT_CLASSES = new Set([
   'md-content',
   'devsite-article-body',
 ]);
-/** Beside the content on many pages; the text of links counts little there. */
+/** Next to the content on many pages; the text of links counts little there. */
 const BESIDE = new Set(['aside', 'footer', 'nav', 'header']);
-/** Of the text of an element, so much must be in one child for it to be the content itself. */
+/** The share of an element's text that must be in one child for that child to be the content. */
 const SHARE = 0.8;
-/** Of a text that is a link. An index consists of links, a navigation too, but there is more text elsewhere. */
+/** Weight of text in links. An index consists of links, and so does a navigation, but there is more text elsewhere. */
 const LINK_WEIGHT = 0.2;
 
 /** A line with a copyright, in characters. */
@@ -36,13 +36,14 @@ export interface Content {
   readonly root: ParentNode;
   /** Lists of links beside it. */
   readonly leftOut: readonly Element[];
-  /** The heading of the page, where it is outside of the content. */
+  /** The heading of the page, if it is outside the content. */
   readonly title: Element | null;
 }
 
 /**
- * What a reader of the page came for. In this order: what the page itself marks as its main part, its only article, the
- * container of a known generator; otherwise the innermost element with nearly all text that is not in links.
+ * The content that a reader of the page came for. In this order: what the page itself marks as its main part, its only
+ * article, the container of a known generator; otherwise the innermost element with nearly all text that is not in
+ * links.
  */
 export function chooseContent(document: PageDocument, classes: ClassBook): Content {
   const found: Found = { main: null, articles: [], known: null, title: null };
@@ -94,8 +95,8 @@ function isKnown({ attribs }: Element, classes: ClassBook): boolean {
 }
 
 /**
- * From the page down into the one child that has nearly everything, as long as what is beside it is only links, a line of
- * small print, or nothing.
+ * Descends into the one child that has nearly everything, as long as its siblings are only links, a line of small
+ * print, or nothing.
  */
 function descend(document: PageDocument, classes: ClassBook): ParentNode {
   const weights = new Map<ParentNode, number>();
@@ -117,7 +118,7 @@ function findHeavy(root: ParentNode, weights: ReadonlyMap<ParentNode, number>): 
   return heavy !== undefined && isTag(heavy) ? heavy : null;
 }
 
-/** Not into a paragraph, a list or a table, however long: without its surroundings it is not the page. */
+/** Not a paragraph, a list or a table, however long: without its surroundings it is not the page. */
 function isContainer({ name }: Element): boolean {
   return KINDS.get(name) === 'block' && name !== 'p' && name !== 'dd' && name !== 'dt';
 }
@@ -134,7 +135,7 @@ function isWholePage(node: ParentNode): boolean {
   return !('name' in node) || node.name === 'html' || node.name === 'body';
 }
 
-/** Most of its text is links, and there are several: a navigation, beside text that is not in one element. */
+/** Most of its text is links, and there are several: a navigation, next to text that is not in one element. */
 function isLinkList(node: ChildNode): node is Element {
   if (!isTag(node) || !isContainer(node)) return false;
   const { text, linked, links } = measureLinks(node);
@@ -158,7 +159,7 @@ function hasHeading(node: ParentNode): boolean {
   return node.children.some((child) => isTag(child) && (HEADING_NAMES.has(child.name) || hasHeading(child)));
 }
 
-/** The length of the text, links counted less. Noted in `weights`, if given, for every element with text. */
+/** The length of the text, with links counted less. Recorded in `weights`, if given, for every element with text. */
 function weigh(node: ParentNode, classes: ClassBook, weights: Map<ParentNode, number> | null): number {
   let sum = 0;
   for (const child of node.children) {

@@ -8,7 +8,7 @@ export interface ClassHints {
   readonly isNoise: boolean;
   /** The language of the code inside; empty if the classes name none. */
   readonly language: string;
-  /** The alert it becomes; null if it is none. */
+  /** The alert it becomes; null if it is not one. */
   readonly admonition: string | null;
 }
 

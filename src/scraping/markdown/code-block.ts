@@ -10,7 +10,7 @@ const WRAPPERS = new Set(['div', 'figure', 'td', 'code', 'pre', 'section']);
 /** Elements that each show a line, in highlighters that write no line ends between them. */
 const LINE_CLASSES = new Set(['line', 'token-line', 'code-line', 'cl-line']);
 
-/** A fence that is longer than any of backticks inside. */
+/** Uses a fence longer than any backticks inside. */
 export function writeCodeBlock(code: string, language: string): string {
   const fence = '`'.repeat(Math.max(3, longestRun(code) + 1));
   return `${fence}${language}\n${code}${code === '' || code.endsWith('\n') ? '' : '\n'}${fence}`;
@@ -34,8 +34,8 @@ function longestRun(code: string): number {
 }
 
 /**
- * The text of a `<pre>` as it is shown: without line numbers and buttons, however it is coloured, to the byte. As in a
- * browser, a line end right after the `<pre>` is not a part of it.
+ * The exact text of a `<pre>` as shown: without line numbers and buttons, whatever its highlighting. As in a browser, a
+ * line end right after the `<pre>` is not part of it.
  */
 export function readCode(pre: Element, classes: ClassBook): string {
   const parts: string[] = [];
@@ -74,7 +74,7 @@ function endLine(parts: string[]): void {
   if (last !== undefined && !last.endsWith('\n')) parts.push('\n');
 }
 
-/** The language of a `<pre>`, by what it, the `<code>` inside or an element around it says. */
+/** The language of a `<pre>`, from it, the `<code>` inside or an element around it. */
 export function readCodeLanguage(pre: Element, classes: ClassBook): string {
   const inner = pre.children.find((child) => isTag(child) && child.name === 'code');
   const own = [pre, ...(inner !== undefined && isTag(inner) ? [inner] : [])];
@@ -97,7 +97,7 @@ export function readCodeLanguage(pre: Element, classes: ClassBook): string {
   return '';
 }
 
-/** `<pre lang="js">` of GitHub, and not the `lang="en"` of a page in English. */
+/** `<pre lang="js">` of GitHub, but not the `lang="en"` of a page in English. */
 function programmingLanguage(name: string | undefined): string | undefined {
   return name !== undefined && LANGUAGE_NAMES.has(name.toLowerCase()) ? name : undefined;
 }

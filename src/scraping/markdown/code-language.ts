@@ -1,6 +1,6 @@
 /** `language-js`, `lang-js`, `highlight-python3`, `highlight-source-shell`, `brush: js`. */
 const PREFIXED = /^(?:language|lang|highlight-source|highlight-text|highlight|brush|sourcecode|src)[-:_](.+)$/;
-/** What a language is called in a class of its own, beside one of these. */
+/** Names of languages that occur as a separate class, next to one of these. */
 const BESIDE = new Set([
   'hljs',
   'sourcecode',
@@ -49,7 +49,7 @@ export const LANGUAGE_NAMES: ReadonlySet<string> = new Set([
   ],
   ...['console', 'csharp', 'dockerfile', 'nginx', 'graphql', 'markdown', 'plaintext'],
 ]);
-/** Names of Sphinx that no other highlighter knows, and those that mean none. */
+/** Names used only by Sphinx, and those that mean no language. */
 const ALIASES: Readonly<Record<string, string>> = {
   default: '',
   none: '',
@@ -72,7 +72,7 @@ export function readLanguage(names: readonly string[]): string {
   return cleanLanguage(names.find((name) => LANGUAGE_NAMES.has(name)) ?? '');
 }
 
-/** What may stand after a fence. */
+/** What may follow a fence. */
 export function cleanLanguage(name: string): string {
   const language = /^[\w+#.-]{1,40}/.exec(name.trim().toLowerCase())?.[0] ?? '';
   return Object.hasOwn(ALIASES, language) ? (ALIASES[language] ?? '') : language;

@@ -4,7 +4,7 @@ import type { ClassBook } from './class-hints.ts';
 import type { Footnotes } from './footnotes.ts';
 import type { InlineWriter } from './inline-writer.ts';
 
-/** What those who write a kind of block need of the conversion that they are a part of. */
+/** What the writers of single kinds of blocks need of the conversion. */
 export interface Conversion {
   readonly out: BlockWriter;
   readonly inline: InlineWriter;
@@ -16,7 +16,7 @@ export interface Conversion {
   walk(node: ParentNode): void;
   /** Writes one element. */
   element(element: Element): void;
-  /** The beginning or the end of a block: what was collected is a paragraph. */
+  /** The beginning or the end of a block: the text so far becomes a paragraph. */
   edge(): void;
   /** The content of an element in one line, in which `lineBreak` separates blocks. */
   flatten(element: Element, lineBreak: string): string;

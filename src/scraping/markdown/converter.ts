@@ -18,7 +18,7 @@ import { makeBold, writeDefinitions } from './write-definitions.ts';
 import { isTightList, ListSigns, writeList, writeNote } from './write-list.ts';
 import { writeTable } from './write-table.ts';
 
-/** In a paragraph. Two spaces would do the same, and be lost in the first editor. */
+/** In a paragraph. Two spaces would do the same, but editors remove them. */
 const LINE_BREAK = '\\\n';
 
 /** Goes through the content of a page once, from the top to the bottom, and writes it as Markdown. */
@@ -30,13 +30,13 @@ export class Converter implements Conversion {
   readonly #addresses: PageAddresses;
   readonly #headingIds: boolean;
   readonly #signs = new ListSigns();
-  /** Navigation, and titles that were written before their place. */
+  /** Navigation, and titles that were already written elsewhere. */
   readonly #leftOut = new Set<Element>();
   #inline = new InlineWriter(LINE_BREAK);
   #isFlat = false;
   #isHeading = false;
   #isTight = false;
-  /** How many blocks there were when an alert was begun: the next one follows it directly. */
+  /** The number of blocks when an alert began: the next one follows it directly. */
   #alertAt = -1;
 
   constructor(document: PageDocument, addresses: PageAddresses, classes: ClassBook, headingIds: boolean) {
@@ -175,7 +175,7 @@ export class Converter implements Conversion {
         this.#paragraph(makeBold(this.flatten(element, ' ')));
         break;
       case 'footer':
-        // Of a page it is left out; of a quotation it names whom it is from.
+        // Left out of a page; in a quotation it names the author.
         if (element.parent !== null && isTag(element.parent) && element.parent.name === 'blockquote')
           this.walk(element);
         return;
@@ -203,12 +203,12 @@ export class Converter implements Conversion {
 
   #paragraph(text: string): void {
     if (text === '') return;
-    // Only a paragraph: a list or a table would become a part of the line before it.
+    // Only a paragraph: a list or a table would become part of the line before it.
     if (this.out.count === this.#alertAt && !this.out.isLeading) this.out.tighten();
     this.out.write(escapeLineStarts(text));
   }
 
-  /** Where there is one line only: items keep their sign, lines of code are code each. */
+  /** If there is only one line: items keep their sign, lines of code are separate code spans. */
   #flatBlock(element: Element, kind: ElementKind): void {
     if (kind === 'pre') {
       for (const line of readCode(element, this.classes).split('\n')) {
@@ -234,7 +234,7 @@ export class Converter implements Conversion {
     const level = Number(element.name[1]);
     const id = readHeadingId(element);
     this.headings.push({ level, text, plain: readPlain(element, (part) => this.isLeftOut(part)), id });
-    // Hashes at the end would be taken for the heading's own.
+    // Trailing hashes would be taken for the heading's own.
     const safe = text.replace(/#+$/, (hashes) => `\\${hashes}`);
     this.out.write(`${'#'.repeat(level)} ${safe}${this.#headingIds && id !== null ? ` {#${id}}` : ''}`);
   }
@@ -292,7 +292,7 @@ export class Converter implements Conversion {
       this.walk(element);
       return;
     }
-    // Some generators let headings lead back to the table of contents, by the same role.
+    // Some generators let headings link back to the table of contents, with the same role.
     if (isAnchorSign(element) || (!this.#isHeading && this.notes.isWayBack(element))) return;
     const label = href.startsWith('#') ? this.notes.refer(element, readCode(element, this.classes)) : null;
     if (label !== null) {

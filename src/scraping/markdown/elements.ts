@@ -1,4 +1,4 @@
-/** What is done with an element. Those that are not listed are parts of running text. */
+/** How an element is treated. Elements that are not listed are part of running text. */
 export type ElementKind =
   | 'inline'
   | 'block'

@@ -6,12 +6,15 @@ const ASCII_PUNCTUATION = /[!-/:-@[-`{-~]/;
 const AFTER_LESS_THAN = /[A-Za-z/!?]/;
 const REFERENCE = /&(?:#|[A-Za-z][A-Za-z0-9]{1,31};)/y;
 
-/** What at the start of a line would begin a heading, a quote, a list, a rule, or the line under a heading or a table's head. */
+/**
+ * Text that would begin a heading, a quote, a list, a rule, or the line under a heading or a table's head, at the start
+ * of a line.
+ */
 const BLOCK_START = /^(?:#{1,6}(?=\s|$)|>|[-+](?=\s|$)|\d{1,9}[.)](?=\s|$)|=+\s*$|[|:-][|:\s-]*$)/;
 
 /**
- * Writes a piece of running text so that it reads as itself in Markdown. Characters are escaped only where they would
- * mean something: `snake_case`, `a < b` and `list[0]` stay readable. `before` is the character that was written last.
+ * Writes running text so that Markdown shows it literally. Characters are escaped only where they would mean something:
+ * `snake_case`, `a < b` and `list[0]` stay readable. `before` is the last character written.
  */
 export function escapeText(text: string, before: string, isInLink: boolean): string {
   if (!SPECIAL.test(text)) return text;
@@ -46,7 +49,7 @@ function needsEscape(
       REFERENCE.lastIndex = at;
       return next === '' || REFERENCE.test(text);
     case '~':
-      // One that only begins something strikes nothing out: `~/.profile` remains.
+      // A single one strikes nothing out: `~/.profile` stays.
       return next === '~' || next === '' || (previous !== '' && previous !== ' ');
     default:
       return true;

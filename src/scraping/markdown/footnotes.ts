@@ -7,8 +7,8 @@ const BACK_CLASS = /^(?:fn-?backref|footnote-?back(?:ref|link)?|reversefootnote|
 const MAX_LABEL = 32;
 
 /**
- * Footnotes of a page: what a reference leads to is the note, whatever element that is. Generators differ in how they
- * write notes, but all of them link references to notes.
+ * Footnotes of a page: the target of a reference is the note, whatever element that is. Generators write notes
+ * differently, but all of them link references to notes.
  */
 export class Footnotes {
   readonly #document: PageDocument;
@@ -42,7 +42,7 @@ export class Footnotes {
     return this.#labels.size === 0 ? null : (this.#labels.get(element) ?? null);
   }
 
-  /** The arrow of a note that leads back. */
+  /** Whether it is the arrow of a note that leads back. */
   isWayBack(link: Element): boolean {
     const { names } = this.#classes.read(link.attribs['class']);
     if (names.some((name) => BACK_CLASS.test(name)) || link.attribs['role'] === 'doc-backlink') return true;
@@ -61,7 +61,7 @@ export class Footnotes {
   #newLabel(text: string): string {
     const wanted = text.replace(/[^\p{L}\p{N}_-]+/gu, '').slice(0, MAX_LABEL) || String(this.#used.size + 1);
     let label = wanted;
-    // Twice the same number only where a page is put together from several.
+    // A number occurs twice only if a page is assembled from several.
     for (let count = this.#used.size; this.#used.has(label); count += 1) label = `${wanted}-${count}`;
     this.#used.add(label);
     return label;

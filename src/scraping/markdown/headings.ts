@@ -7,7 +7,7 @@ export interface Heading {
   readonly text: string;
   /** The same without any signs. */
   readonly plain: string;
-  /** What a link to it ends in, after the `#`; null if the page gives it none. */
+  /** The fragment of a link to it, without the `#`; null if it has none. */
   readonly id: string | null;
 }
 

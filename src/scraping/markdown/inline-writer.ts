@@ -3,7 +3,7 @@ import { escapeText, isWordCharacter } from './escape-text.ts';
 
 export type MarkKind = 'strong' | 'em' | 'del' | 'sub' | 'sup' | 'link';
 
-/** An element around text: written when its first text comes, so that an empty one leaves nothing behind. */
+/** An element around text: written with its first text, so that an empty one leaves nothing. */
 interface Mark {
   readonly kind: MarkKind;
   /** Of a link. */
@@ -24,19 +24,19 @@ const SIGNS: Readonly<Record<Exclude<MarkKind, 'link'>, { open: string; close: s
 };
 const HTML_NAMES = { strong: 'strong', em: 'em', del: 'del' } as const;
 
-/** White space of HTML, to which we count the space that does not break; and what has no width. */
+/** White space of HTML, including the non-breaking space; and zero-width characters. */
 const UNEVEN = /[\t\n\r\f\u00a0\u00ad\u200b\u2060\ufeff\0]| {2}/;
 const WIDTHLESS = /[\u00ad\u200b\u2060\ufeff\0]/g;
 const SPACES = /[ \t\n\r\f\u00a0]+/g;
 
-/** Keeps apart what must not touch, and is not shown. */
+/** Separates what must not touch, and is not shown. */
 const NOTHING = '<!-- -->';
 /** In characters: each further one is put together again. */
 const MAX_JOINED_CODE = 1000;
 
 /**
- * Collects the text of one block, from elements that may begin and end anywhere. White space is collapsed as a browser
- * does it, and moved out of emphasis, because `** a **` is not bold. Where Markdown's own signs would not be understood
+ * Collects the text of one block, from elements that may begin and end anywhere. White space is collapsed as in a
+ * browser, and moved out of emphasis, because `** a **` is not bold. Where Markdown's own signs would not be understood
  * (`a**"b"**c`), the elements are written as HTML.
  */
 export class InlineWriter {
@@ -58,7 +58,7 @@ export class InlineWriter {
     this.#lineBreak = lineBreak;
   }
 
-  /** For a heading or a cell: it begins inside of the same link. */
+  /** For a heading or a cell: it begins inside the same link. */
   fork(lineBreak: string): InlineWriter {
     const writer = new InlineWriter(lineBreak);
     const link = this.#marks.findLast(({ kind }) => kind === 'link');
@@ -89,7 +89,7 @@ export class InlineWriter {
     this.#push(markdown, markdown[markdown.length - 1] ?? '');
   }
 
-  /** A code span. Two that touch are one: their backticks would be taken for a longer fence. */
+  /** A code span. Two adjacent ones are joined: their backticks would be taken for a longer fence. */
   code(text: string): void {
     const before = this.#touches() ? this.#code : '';
     const isJoined = before !== '' && before.length + text.length < MAX_JOINED_CODE;
@@ -105,7 +105,7 @@ export class InlineWriter {
     return this.#last === '`' && !this.#hasSpace && !this.#hasBreak && this.#opened === this.#marks.length;
   }
 
-  /** A reference to a footnote, which takes no part in emphasis and is written close to the text before it. */
+  /** A reference to a footnote, which is not part of emphasis and directly follows the text before it. */
   note(markdown: string): void {
     if (this.#closed !== null) this.#settleClosed('[');
     this.#hasSpace = false;
@@ -134,7 +134,7 @@ export class InlineWriter {
     this.#writeClose(mark);
   }
 
-  /** Everything since the last time. Elements that are still open go on in the next block. */
+  /** Everything since the last call. Elements that are still open continue in the next block. */
   take(): string {
     if (this.#pieces.length > 0) {
       for (let index = this.#opened - 1; index >= 0; index -= 1) {
@@ -209,7 +209,7 @@ export class InlineWriter {
 
   #chooseSigns(mark: Mark, next: string, followsEmphasis: boolean): void {
     const kind = mark.kind as keyof typeof HTML_NAMES;
-    // Stars beside stars are hard to tell apart, for programs too.
+    // Adjacent stars are hard to tell apart, even for programs.
     const isNested = kind === 'em' && this.#marks.some((other) => other !== mark && isEmphasis(other.kind));
     if ((this.#last === '*' && followsEmphasis && kind !== 'del') || (isNested && !isWordCharacter(this.#last))) {
       mark.open = mark.open.replaceAll('*', '_');
@@ -231,7 +231,7 @@ export class InlineWriter {
     if (isEmphasis(mark.kind)) this.#closed = mark;
   }
 
-  /** Only now is it known what comes after the emphasis. */
+  /** Only now is it known what follows the emphasis. */
   #settleClosed(next: string): void {
     const mark = this.#closed;
     this.#closed = null;

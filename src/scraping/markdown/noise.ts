@@ -1,6 +1,6 @@
 import type { Element } from 'domhandler';
 
-/** Roles of what is around the content. */
+/** Roles of elements around the content. */
 const NOISE_ROLES = new Set([
   'navigation',
   'search',
@@ -13,8 +13,8 @@ const NOISE_ROLES = new Set([
 ]);
 
 /**
- * Classes of navigation and controls, by the generators that write them. Exact names: `sidebar` and `toc` alone are not
- * among them, because Sphinx and DocBook call a box of the text and a list of its chapters so.
+ * Classes of navigation and controls, by generator. Exact names: `sidebar` and `toc` alone are not among them, because
+ * Sphinx and DocBook use them for a box of the text and a list of its chapters.
  */
 const NOISE_CLASSES = new Set([
   // Sphinx, Read the Docs, Furo, PyData
@@ -152,14 +152,16 @@ const NOISE_CLASSES = new Set([
 const NOISE_PATTERN =
   /^(?:breadcrumbs?|copybutton|buttongroup|tableofcontents|editthispage|cookie-?(?:banner|consent|notice|bar))(?:[_-]|$)|^onetrust-|^cky-consent|^docsearch/;
 
-/** Of boxes only: headings and sections are named after what they are about, which may be a footer. */
+/** Only for boxes: headings and sections are named after their subject, which may be a footer. */
 const NOISE_IDS = new Set([
   ...['footer', 'footer-text', 'sidebar', 'sidebar-wrapper', 'nav', 'navbar', 'breadcrumbs', 'menu-bar', 'side-nav'],
   ...['onetrust-consent-sdk', 'cookie-banner', 'cookie-consent', 'cookieconsent', 'cookie-notice', 'skip-link'],
 ]);
 const BOXES = new Set(['div', 'ul', 'aside', 'header', 'footer', 'form', 'p']);
 
-/** Inside of running text, what is hidden from screen readers is an icon or a repetition. Around blocks it means nothing. */
+/**
+ * Inside running text, what is hidden from screen readers is an icon or a repetition. Around blocks it means nothing.
+ */
 const INLINE = new Set(['span', 'a', 'i', 'b', 'em', 'sup', 'label']);
 
 const HIDING_STYLE = /display\s*:\s*none|visibility\s*:\s*hidden/i;
@@ -171,7 +173,7 @@ export function isNoiseClass(name: string): boolean {
 /** By its attributes other than the class: hidden, or not a part of the text. */
 export function isNoiseByAttributes({ name, attribs }: Element): boolean {
   const role = attribs['role'];
-  // What other tabs hold is shown at a click, and belongs to the page.
+  // The content of other tabs is shown on a click, and belongs to the page.
   if (role === 'tabpanel') return false;
   if (role !== undefined && NOISE_ROLES.has(role)) return true;
   if (attribs['hidden'] !== undefined) return true;

@@ -1,7 +1,7 @@
 import { resolveBaseUrl } from '../extract/base-url.ts';
 import type { PageDocument } from '../extract/page-document.ts';
 
-/** What can be followed or looked at. `javascript:` and `data:` are left out, which would be long or do harm. */
+/** What can be followed or viewed. `javascript:` and `data:` are left out: they would be long or harmful. */
 const PROTOCOLS = new Set([
   'http:',
   'https:',
@@ -41,7 +41,7 @@ export class PageAddresses {
     this.#folder = isOrdinary ? (/^[^?]*\//.exec(this.#page)?.[0] ?? '') : '';
   }
 
-  /** Null for what is not an address that can be followed. */
+  /** Null for an address that cannot be followed. */
   resolve(href: string | undefined): string | null {
     if (href === undefined || href.length > MAX_ADDRESS) return null;
     if (this.#folder !== '') {

@@ -10,12 +10,12 @@ export interface TableRow {
 export interface TableParts {
   readonly caption: Element | null;
   readonly rows: readonly TableRow[];
-  /** Something is in the table, but in no cell. A browser would put it before the table. */
+  /** Something is in the table but in no cell. A browser would put it before the table. */
   readonly hasStray: boolean;
 }
 
 const SECTIONS = new Set(['thead', 'tbody', 'tfoot']);
-/** What a cell of Markdown cannot hold, or only as something else. */
+/** Elements that a cell of Markdown cannot contain, or only in another form. */
 const TOO_MUCH = new Set(['table', 'pre', 'h1', 'h2', 'h3', 'h4', 'blockquote', 'hr']);
 
 export function readTable(table: Element, isLeftOut: (element: Element) => boolean): TableParts {
@@ -51,9 +51,9 @@ function markHead({ cells, isHead }: TableRow): TableRow {
 }
 
 /**
- * Whether a table only arranges things, or holds what a cell of Markdown cannot: code of several lines, another table. Its
- * cells are then written one after the other. The search ends at the first inner table, so that tables in tables are
- * looked through once.
+ * Whether a table is only used for layout, or contains what a cell of Markdown cannot: multi-line code, another table.
+ * Its cells are then written one after the other. The search ends at the first inner table, so that nested tables are
+ * searched once.
  */
 export function isLayoutTable(table: Element, { rows, hasStray }: TableParts): boolean {
   const role = table.attribs['role'];

@@ -12,15 +12,18 @@ import { PageAddresses } from './page-addresses.ts';
 import { readLinks } from './page-links.ts';
 
 /**
- * Pages of documentation are longer than those of a county: Python's index and changelog have 300,000 nodes each. A page
- * at these limits takes about 200 MB for the time of its conversion.
+ * Documentation pages are longer than those of a county: Python's index and changelog have 300,000 nodes each. A page
+ * at these limits takes about 200 MB during its conversion.
  */
 export const DOCUMENT_LIMITS: PageLimits = { maxNodes: 1_000_000, maxDetails: 2_000_000, maxDepth: 512 };
 
 export interface MarkdownOptions {
   /** Where the page came from: its links become absolute. */
   readonly url: string;
-  /** The element to convert, as CSS; `body` for HTML that is the content alone. Without one the content is looked for. */
+  /**
+   * The element to convert, as CSS; `body` for HTML that contains only the content. By default the content is searched
+   * for.
+   */
   readonly selector?: string;
   /** Begins the Markdown with the page's title and address, as YAML. */
   readonly frontMatter?: boolean;
@@ -31,16 +34,16 @@ export interface MarkdownOptions {
 export interface MarkdownPage {
   /** Empty if the page has no content, or nothing that the selector finds. */
   readonly markdown: string;
-  /** The content's main heading, or what the page calls itself. */
+  /** The content's main heading, or the title of the page. */
   readonly title: string;
   readonly headings: readonly Heading[];
-  /** Every page that is linked to, from the navigation as well: absolute, without fragment, each once. Read on first use. */
+  /** Every linked page, including those in the navigation: absolute, without fragment, each once. Read on first use. */
   readonly links: readonly string[];
 }
 
 /**
- * The content of a page as GitHub's Markdown. Ends with the failure `too_large` for a page beyond the limits, and with no
- * other: whatever the HTML is, something is written.
+ * The content of a page as GitHub's Markdown. Fails with `too_large` for a page beyond the limits, and never otherwise:
+ * whatever the HTML is, something is written.
  */
 export function toMarkdown(html: string, options: MarkdownOptions): MarkdownPage {
   return convertPage(parseHtml(html, DOCUMENT_LIMITS), options);

@@ -10,8 +10,8 @@ interface Entry {
 }
 
 /**
- * A definition list: an item for each term, in bold, with the definition below it. Markdown has none of its own, and
- * this way definitions with code, tables and further lists stay what they are.
+ * A definition list: an item for each term, in bold, with the definition below it. Markdown has no such lists, and this
+ * way definitions with code, tables and further lists keep their form.
  */
 export function writeDefinitions(list: Element, conversion: Conversion): void {
   for (const { terms, definitions } of readEntries(list, conversion)) {
@@ -34,7 +34,7 @@ export function writeDefinitions(list: Element, conversion: Conversion): void {
   }
 }
 
-/** A signature of an API is code as a whole. Other terms are bold, unless they have emphasis of their own. */
+/** A signature of an API is code as a whole. Other terms are bold, unless they have their own emphasis. */
 function writeTerm(term: Element, conversion: Conversion): string {
   const { names } = conversion.classes.read(term.attribs['class']);
   if (names.includes('sig') || names.includes('sig-object')) return writeCodeSpan(readCode(term, conversion.classes));

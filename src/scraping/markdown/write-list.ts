@@ -1,11 +1,11 @@
 import { type Element, isTag, isText } from 'domhandler';
 import type { Conversion } from './conversion.ts';
 
-/** Blocks that an item with more than one of them needs empty lines for. */
+/** An item with more than one of these blocks needs empty lines. */
 const SPACED = new Set(['p', 'pre', 'blockquote', 'table', 'div', 'dl', 'details', 'figure']);
 const MAX_NUMBER = 999_999_999;
 
-/** Tells lists that follow each other directly apart: with the same sign they would be one. */
+/** Separates adjacent lists: with the same sign they would be one. */
 export class ListSigns {
   #lastCount = -1;
   #isOther = false;
@@ -45,7 +45,7 @@ export function writeList(list: Element, conversion: Conversion, signs: ListSign
       number += 1;
       hasItems = true;
     } else {
-      // A list in a list that is in no item, as some pages have it.
+      // Some pages have a list directly in a list, outside any item.
       out.nest('  ', '  ', () => {
         conversion.element(child);
         conversion.edge();
@@ -69,7 +69,7 @@ function writeItem(item: Element, lead: string, conversion: Conversion): void {
   });
 }
 
-/** A footnote's text, below the label by which it is referred to. */
+/** A footnote's text, after the label by which it is referred to. */
 export function writeNote(note: Element, label: string, conversion: Conversion): void {
   conversion.edge();
   conversion.out.nest(`[^${label}]: `, '    ', () => {

@@ -1,13 +1,14 @@
 import type { Element } from 'domhandler';
 import type { TableRow } from './read-table.ts';
 
-/** Browsers accept a thousand; each column that a cell spans is written, so a hostile page could make much of little. */
+/** Browsers accept a thousand; each spanned column is written, so a hostile page could produce much from little. */
 const MAX_SPAN = { colspan: 64, rowspan: 1000 };
 const MAX_COLUMNS = 512;
 
 /**
- * A table of GitHub's Markdown. It must have a head: where the page has none, its cells are empty. A cell that spans
- * columns or rows is written once, and the others that it covers are empty. Short rows are not filled up: readers do it.
+ * A table of GitHub's Markdown. It must have a head: if the page has none, its cells are empty. A cell that spans
+ * columns or rows is written once, and the others that it covers are empty. Short rows are not filled up: readers do
+ * that.
  */
 export function writeTable(rows: readonly TableRow[], writeCell: (cell: Element) => string): string {
   const covered: number[] = [];
@@ -23,7 +24,7 @@ export function writeTable(rows: readonly TableRow[], writeCell: (cell: Element)
   return lines.join('\n');
 }
 
-/** `covered` counts, by column, the rows that a cell above still reaches into. */
+/** `covered` counts, by column, the rows that a cell above still extends into. */
 function writeRow(cells: readonly Element[], covered: number[], writeCell: (cell: Element) => string): string[] {
   const row: string[] = [];
   const skipCovered = (): void => {

@@ -6,16 +6,16 @@ import { blockerOf, type CompiledSigns, maintenanceIn, maintenanceInstead, stale
 
 export interface Rules {
   readonly signs: CompiledSigns;
-  /** Statuses that the scraper takes for normal. A challenge is never normal, whatever its status. */
+  /** Statuses that the scraper considers normal. A challenge is never normal, whatever its status. */
   readonly expectStatus: readonly number[];
-  /** Whether the page has what the scraper asks for next. Asked only where the page looks bad; false if that is not known. */
+  /** Whether the page has what the scraper asks for next. Called only if the page looks bad; false if unknown. */
   readonly hasExpected: () => boolean;
   readonly now: number;
   /** The longest pause that an answer may ask for. */
   readonly maxRetryAfterMs: number;
 }
 
-/** Why this page is not what was asked for; null when it may be. What it says counts first, then its status. */
+/** Why this page is not what was requested; null if it may be. What it says counts first, then its status. */
 export function classify(page: SeenPage, rules: Rules): Failure | null {
   const { url, status, headers, source, title } = page;
   const hint = retryAfterMs(headers['retry-after'], rules.now, rules.maxRetryAfterMs);
@@ -47,7 +47,7 @@ export function classify(page: SeenPage, rules: Rules): Failure | null {
 
 /**
  * A notice is no reason to give up a page that has what the scraper asks for, or a form: if it is about the whole site
- * after all, what is looked for next will be missing, and the notice explains it then.
+ * after all, the next lookup will fail, and the notice then explains it.
  */
 function guessMaintenance({ source, title }: SeenPage, { signs, hasExpected }: Rules): string | null {
   if (signs.maintenance !== null) return null;
@@ -60,7 +60,7 @@ function challengedBy({ status, headers }: SeenPage): string | null {
   if (headers['cf-mitigated']?.includes('challenge')) return 'Cloudflare';
   // 202 and 405 are what its challenge and its captcha come with.
   if (/challenge|captcha/i.test(headers['x-amzn-waf-action'] ?? '')) return 'AWS WAF';
-  // It marks the answers that it lets pass, too.
+  // It also marks the answers that it lets pass.
   const isRefusal = status !== null && status >= 400 && status < 500 && status !== 404;
   if (headers['x-datadome'] !== undefined && isRefusal) return 'DataDome';
   return null;
@@ -94,13 +94,13 @@ function byStatus(status: number, hint: number | null, text: () => string, say: 
   if (status >= 500) return byServerError(status, hint, text, say);
   // 425: the server would not answer a request sent so early in the connection; the same one later is fine.
   if (status === 425) return say('navigation_failed', 'the server asks us to send the request again');
-  // The site has no use for a request like ours (any more): the same one would be refused again.
+  // The site does not accept a request like ours (any more): the same one would be refused again.
   if (status >= 400) return say('structure_changed', 'the server does not accept the request');
   return say('navigation_failed', 'the server sent us on, but did not say where');
 }
 
 function byServerError(status: number, hint: number | null, text: () => string, say: Say): Failure {
-  // A maintenance page often has a Retry-After, too; that it is maintenance is the better news.
+  // A maintenance page often has a Retry-After, too; that it is maintenance is the better explanation.
   const said = status === 503 ? maintenanceIn(text()) : null;
   if (said !== null) return say('maintenance', `the site says "${said}"`);
   if (status === 503 && hint !== null) return say('rate_limited', 'the server asks us to come back later');

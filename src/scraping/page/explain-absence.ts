@@ -5,7 +5,9 @@ import { blockerOf, type CompiledSigns, maintenanceIn, nothingFoundIn, staleStat
 /** How a visitor came to a page. */
 export type Arrival =
   | { readonly kind: 'as-asked' }
-  /** Redirects led to another path. `isBack`: to one where the visitor has been before, as a lost session does. */
+  /**
+   * Redirects led to another path. `isBack`: to one where the visitor has been before, as happens with a lost session.
+   */
   | { readonly kind: 'led-away'; readonly asked: string; readonly isBack: boolean };
 
 export interface Explanation {
@@ -14,13 +16,14 @@ export interface Explanation {
 }
 
 /**
- * Why something is not on a page that seemed good. Here texts count that good pages also have: the page is not what it
- * should be, and they are the best explanation. An author's own signs of a kind were looked for before, and leave nothing
- * to guess of that kind.
+ * Why something is missing on a page that seemed good. Texts that good pages also have count here: the page is not what
+ * it should be, and they are the best explanation. If the author has signs of a kind, they were checked before, and
+ * nothing of that kind is guessed.
  */
 export function explainAbsence(source: string, signs: CompiledSigns, arrival: Arrival): Explanation | null {
   const nothing = signs.nothingFound === null ? nothingFoundIn(source) : null;
-  // Consent and login pages may well say "no records": what was asked for has not been reached, and a new session may.
+  // Consent and login pages may well say "no records": the requested page was not reached, and a new session may reach
+  // it.
   if (arrival.kind === 'led-away' && (nothing !== null || arrival.isBack) && hasForm(source)) {
     return { type: 'navigation_failed', said: `the site led to another page than ${arrival.asked}` };
   }

@@ -4,8 +4,8 @@ import { SCANNED_LENGTH } from './signs.ts';
 const LONGEST_TAG = 2000;
 
 /**
- * Whether a page has a form that a person can fill or send, roughly and without a parse. WebForms put every page into a
- * form, maintenance pages included, so that hidden fields alone do not count.
+ * Whether a page has a form that a person can fill or send, roughly and without parsing. WebForms put every page into a
+ * form, including maintenance pages, so hidden fields alone do not count.
  */
 export function hasForm(page: string): boolean {
   const source = page.slice(0, 4 * SCANNED_LENGTH).toLowerCase();

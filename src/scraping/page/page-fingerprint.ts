@@ -6,12 +6,12 @@ import { titleOf } from './rough-text.ts';
 /** The structure of a page shows early; the rest is details. */
 const MOST_CHARACTERS = 256 * 1024;
 
-/** A page with more distinct parts than that has names without a pattern. */
+/** A page with more distinct parts has names without a pattern. */
 const MOST_PARTS = 300;
 
 const LONGEST_NAME = 60;
 
-/** Does a part of a scraper's work. A failure in it tells on which make of page it was seen, if there was one by then. */
+/** Runs part of a scraper's work. A failure in it records the layout of its page, if there was one by then. */
 export async function onPage<T>(page: () => { readonly body: string } | null, work: () => T | Promise<T>): Promise<T> {
   try {
     return await work();
@@ -20,7 +20,7 @@ export async function onPage<T>(page: () => { readonly body: string } | null, wo
   }
 }
 
-/** The error to throw for one that came up on a page. What tells of its page already goes on doing so. */
+/** The error to throw for one that occurred on a page. An error that already records its page keeps it. */
 export function seenOn(page: { readonly body: string } | null, error: unknown): unknown {
   if (!(error instanceof ScrapeFailure) || error.failure.page !== undefined) return error;
   // A scraper that is not type-checked may call anything a page.
@@ -29,10 +29,10 @@ export function seenOn(page: { readonly body: string } | null, error: unknown): 
 }
 
 /**
- * The layout of a page, so that it can be compared with that of another (`isSameLayout`): by the elements that it has, each
- * once, so that a table of three rows and one of thirty are the same. The title counts where there is little else, as on
- * pages of errors; on others it may name an owner. It is not a parse, reads at most the first 256 KiB, and goes only
- * forward: whatever a site sends, it takes a few milliseconds.
+ * The layout of a page, for comparison with another (`isSameLayout`): the elements that it has, each once, so that a
+ * table of three rows and one of thirty are the same. The title counts only if there is little else, as on error pages;
+ * on others it may name an owner. It does not parse, reads at most the first 256 KiB, and only moves forward: whatever
+ * a site sends, it takes a few milliseconds.
  */
 export function pageFingerprint(source: string): string {
   const text = source.slice(0, MOST_CHARACTERS);
@@ -43,7 +43,7 @@ export function pageFingerprint(source: string): string {
   return encodeLayout(hashes, (sample) => hash('sha256', sample));
 }
 
-/** As for the messages of failures: numbers, ids and what is quoted are this item's; the rest is everybody's. */
+/** As for failure messages: numbers, ids and quoted text belong to this item; the rest is common to all. */
 function withoutParticulars(title: string): string {
   const unquoted = title.toLowerCase().replaceAll(/"[^"]*"|“[^”]*”/g, '');
   return withoutNumbers(unquoted).replaceAll(/\s+/g, ' ').trim();
@@ -59,8 +59,8 @@ function withoutNumbers(text: string): string {
 const TEXTS = new Set(['script', 'style', 'title', 'textarea', 'noscript', 'template', 'xmp']);
 
 /**
- * These are how a page is laid out, and count with their id and classes. What is in them comes and goes with the item: a
- * line for a second owner, a row marked as overdue.
+ * These form the layout of a page, and count with their id and classes. What is in them depends on the item: a line for
+ * a second owner, a row marked as overdue.
  */
 const CONTAINERS = new Set([
   ...['body', 'main', 'header', 'footer', 'nav', 'section', 'article', 'aside'],
@@ -68,10 +68,10 @@ const CONTAINERS = new Set([
 ]);
 
 const TAG = /[a-z][^\s/>]*/y;
-/** A name and its value. What is quoted and never ends is looked through once: there is no further quote then. */
+/** A name and its value. An unclosed quote is searched for only once: there is no further quote then. */
 const ATTRIBUTE = /[\s/]*([^\s/>][^\s/>=]*)(?:\s*=\s*("[^"]*"|'[^']*'|[^\s>]*))?/y;
 
-/** `form#search`, `form.main`, `td`. The text is in small letters. */
+/** `form#search`, `form.main`, `td`. The text is in lower case. */
 function partsOf(text: string): ReadonlySet<string> {
   const parts = new Set<string>();
   for (let at = text.indexOf('<'); at >= 0 && parts.size < MOST_PARTS; at = text.indexOf('<', at)) {
@@ -91,7 +91,7 @@ function partsOf(text: string): ReadonlySet<string> {
   return parts;
 }
 
-/** Reads on to the end of a tag. */
+/** Reads up to the end of a tag. */
 function attributesFrom(text: string, from: number): Attributes {
   let at = from;
   let id = '';
@@ -112,7 +112,7 @@ interface Attributes {
   readonly end: number;
   /** `#main`; empty if there is none. */
   readonly id: string;
-  /** `.wide`, each for itself: one of them may only tell the state of an item. */
+  /** `.wide`, each separately: one of them may only mark the state of an item. */
   readonly classes: readonly string[];
 }
 

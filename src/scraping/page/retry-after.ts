@@ -1,6 +1,6 @@
 /**
- * Parses a Retry-After header: seconds, or a date. Null if it says nothing that we understand. The answer is never more
- * than `maxMs`: one answer must not close a host for as long as its server likes.
+ * Parses a Retry-After header: seconds, or a date. Null if it cannot be understood. The result is never more than
+ * `maxMs`: one answer must not close a host for as long as its server likes.
  */
 export function retryAfterMs(header: string | undefined, now: number, maxMs: number): number | null {
   const value = header?.trim() ?? '';

@@ -1,6 +1,6 @@
 /**
- * The text that a person would see of a page's source, roughly, and without a parse: good enough to look for a sentence
- * in it, or to know that there is hardly any. Every step goes forward, so that no page makes it slow.
+ * The text that a person would see of a page, roughly and without parsing: good enough to look for a sentence in it, or
+ * to know that there is hardly any. It only moves forward, so that no page makes it slow.
  */
 export function roughText(source: string): string {
   const parts: string[] = [];
@@ -44,7 +44,7 @@ function firstOf(source: string, lower: string, upper: string, from = 0): number
   return at >= 0 ? at : source.indexOf(upper, from);
 }
 
-/** These hold no text that is seen, but may hold anything else. */
+/** These contain no visible text, but may contain anything else. */
 const UNSEEN = /(?:script|style|noscript|template|title)(?=[\s/>])/iy;
 
 function endOfMarkup(source: string, open: number): number {

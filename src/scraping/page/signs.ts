@@ -1,8 +1,8 @@
 import { contentOf, roughText, titleOf } from './rough-text.ts';
 
 /**
- * What a scraper knows of its site's ways to say that there is nothing here. Texts are compared without case. A kind that is
- * named, if only by an empty list, replaces what we would guess of that kind.
+ * A scraper's knowledge of how its site reports problems. Texts are compared regardless of case. A kind that is given,
+ * even as an empty list, replaces our guesses of that kind.
  */
 export interface Signs {
   readonly blocked?: readonly (string | RegExp)[];
@@ -10,7 +10,7 @@ export interface Signs {
   readonly nothingFound?: readonly (string | RegExp)[];
 }
 
-/** Null for a kind of which the author says nothing. */
+/** Null for a kind that the author does not give. */
 export interface CompiledSigns {
   readonly blocked: readonly RegExp[] | null;
   readonly maintenance: readonly RegExp[] | null;
@@ -25,7 +25,7 @@ export function compileSigns({ blocked, maintenance, nothingFound }: Signs): Com
   };
 }
 
-/** The signs with those of one call in their place, kind by kind. */
+/** The signs, with those of one call replacing them kind by kind. */
 export function withSigns(signs: CompiledSigns, own: Signs | undefined): CompiledSigns {
   if (own === undefined) return signs;
   const { blocked, maintenance, nothingFound } = compileSigns(own);
@@ -38,7 +38,7 @@ export function withSigns(signs: CompiledSigns, own: Signs | undefined): Compile
 
 function compile(signs: readonly (string | RegExp)[]): RegExp[] {
   return signs.map((sign) => {
-    // One that remembers where it was would find its text on every second page.
+    // A regular expression with state would only find its text on every second page.
     if (typeof sign !== 'string') return new RegExp(sign.source, sign.flags.replaceAll(/[gy]/g, ''));
     return new RegExp(sign.trim().split(/\s+/).map(RegExp.escape).join('\\s+'), 'i');
   });
@@ -48,17 +48,17 @@ function compile(signs: readonly (string | RegExp)[]): RegExp[] {
 export const SCANNED_LENGTH = 64 * 1024;
 /** Under this, a page may be nothing but a challenge: Imperva's are 1 to 6 kB. */
 const SMALL_PAGE = 8 * 1024;
-/** With all its scripts. */
+/** Including all its scripts. */
 const LONGEST_CHALLENGE = 4 * SCANNED_LENGTH;
-/** A challenge has a sentence or two, for all its scripts. */
+/** A challenge has a sentence or two, besides all its scripts. */
 const LITTLE_TEXT = 1500;
 const HARDLY_ANY_TEXT = 600;
 
 /**
- * Who blocked us, if this is a block page. Some signs appear nowhere else. Some also appear in the scripts of good pages,
- * and count where there is little else to see; the weakest are on every good page served through Imperva or Cloudflare, and
- * count only on a small one. `title` is the one that a browser shows; without it, the source's is used. Without `isGuessed`
- * only signs that appear nowhere else count.
+ * Who blocked us, if this is a block page. Some signs appear nowhere else. Some also appear in the scripts of good
+ * pages, and count only if there is little else to see; the weakest are on every good page served through Imperva or
+ * Cloudflare, and count only on a small one. `title` is the one that a browser shows; otherwise the source's is used.
+ * Without `isGuessed` only signs that appear nowhere else count.
  */
 export function blockerOf(
   page: string,
@@ -136,8 +136,8 @@ export function maintenanceIn(page: string): string | null {
 }
 
 /**
- * The sentence, if it is what a page with a good status is about: its title, its heading, or hardly anything else. Only a title
- * says so for certain: in a heading or a footer it may be about a part of the site.
+ * The sentence, if a page with a good status is about it: in its title, its heading, or with hardly anything else. Only
+ * a title is certain: in a heading or a footer it may be about part of the site.
  */
 export function maintenanceInstead(
   page: string,
@@ -146,7 +146,7 @@ export function maintenanceInstead(
   const start = page.length > SCANNED_LENGTH ? page.slice(0, SCANNED_LENGTH) : page;
   for (const name of ['title', 'h1']) {
     const heading = name === 'title' && shownTitle !== null ? shownTitle : contentOf(start, name);
-    // `Road Maintenance District` is a heading, too.
+    // `Road Maintenance District` is also a heading.
     if (heading !== null && (MAINTENANCE.test(heading) || isOnlyAbout(heading))) {
       return { sentence: heading, isTitle: name === 'title' };
     }
@@ -166,7 +166,7 @@ function isOnlyAbout(heading: string): boolean {
 const STALE =
   /Validation of viewstate MAC failed|The state information is invalid for this page|Invalid postback or callback argument|your session (?:has |is )?(?:expired|timed out)/i;
 
-/** The session, or what the page remembers of it, is too old: begin again. */
+/** The session, or the page's memory of it, is too old: begin again. */
 export function staleStateIn(page: string): string | null {
   return STALE.exec(page.slice(0, SCANNED_LENGTH))?.[0] ?? null;
 }
@@ -185,7 +185,9 @@ const NOTHING_FOUND = new RegExp(
   'i',
 );
 
-/** Menu, search form and footer included. What says more, or has a table of some rows, has something to show. */
+/**
+ * Includes menu, search form and footer. A page that says more, or has a table with some rows, has something to show.
+ */
 const LONGEST_NOTHING_FOUND = 1500;
 const MOST_ROWS_OF_NOTHING = 5;
 

@@ -1,6 +1,6 @@
 /**
- * The robots.txt of a site does not allow a request that a scraper made. On its way out of the scraper, as a ScrapeFailure is;
- * but nothing went wrong, and the item is skipped.
+ * The robots.txt of a site does not allow a scraper's request. It is thrown like a ScrapeFailure; but nothing went
+ * wrong, and the item is skipped.
  */
 export class Disallowed extends Error {
   readonly url: string;

@@ -3,10 +3,10 @@ import type { AnswerHead, BodySink, CookieBook, Deadlines, Exit, HostUsage, Web 
 import type { HostGate } from '../../ports/host-gate.ts';
 import { retryAfterMs } from '../page/retry-after.ts';
 
-/** As whom a robots.txt is fetched: as the visitor who wants a page there. */
+/** The visitor that fetches a robots.txt: the one that wants a page there. */
 export interface RobotsVisitor {
   readonly exit: Exit;
-  /** The one who asks first has it counted. */
+  /** It is counted for the first that asks. */
   readonly usage: HostUsage;
   headersFor(url: URL): Readonly<Record<string, string>>;
   readonly deadlines: Deadlines;
@@ -42,7 +42,7 @@ export async function fetchRobots(origin: string, visitor: RobotsVisitor, deps: 
       ...{ exit, deadlines, usage, gate, signal },
       cookies: NO_COOKIES,
       limits: { rawBytes: Number.MAX_SAFE_INTEGER, bytes: Number.MAX_SAFE_INTEGER, redirects: MAX_ROBOTS_REDIRECTS },
-      // RFC 9309: a redirect is followed to any host. Which addresses may be dialled is egress's to say, here as elsewhere.
+      // RFC 9309: a redirect is followed to any host. Egress decides which addresses may be dialled, here as elsewhere.
       checkHost: () => {},
       patienceMs: deadlines.totalMs,
       sink: (head) => start.begin(head),
@@ -56,7 +56,7 @@ export async function fetchRobots(origin: string, visitor: RobotsVisitor, deps: 
   return { answer: { kind: 'answer', status: end.status, retryAfterMs: wait }, text: start.text() };
 }
 
-/** The beginning of a body. The piece that goes beyond it ends the transfer, by throwing `full`. */
+/** The beginning of a body. The piece that exceeds it ends the transfer by throwing `full`. */
 class FileStart implements BodySink {
   readonly full = new Error('enough was read of robots.txt');
   head: AnswerHead | null = null;

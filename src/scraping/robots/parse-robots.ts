@@ -4,18 +4,18 @@ import { crawlDelayMs, ROBOTS_TOKEN } from '../../domain/robots.ts';
 /** Its declarations call the function `default`; it is the module itself. */
 const robotsParser = library as unknown as typeof library.default;
 
-/** What a robots.txt says to us. */
+/** The rules of a robots.txt that apply to us. */
 export interface RobotsRules {
   judge(url: string): RobotsVerdict;
   /** 0 for none. */
   readonly crawlDelayMs: number;
-  /** About how many characters are kept of the file. */
+  /** Approximate number of characters kept of the file. */
   readonly weight: number;
 }
 
 export type RobotsVerdict =
   | { readonly kind: 'allowed' }
-  /** `line`: 1-based number of the line that says so; null if it was not looked for. */
+  /** `line`: 1-based number of the line that says so; null if it was not looked up. */
   | { readonly kind: 'disallowed'; readonly line: number | null };
 
 const ALLOWED: RobotsVerdict = { kind: 'allowed' };
@@ -26,7 +26,7 @@ const ALLOWED: RobotsVerdict = { kind: 'allowed' };
  */
 const MAX_STEPS = 20_000_000;
 
-/** Of a site's robots.txt. Whatever is in it, this ends soon and never throws. */
+/** Parses a site's robots.txt. Whatever is in it, this ends soon and never throws. */
 export function parseRobots(text: string, origin: string): RobotsRules {
   const { lines, rules, wildcards, weight } = ownLines(text);
   const robots = robotsParser(`${origin}/robots.txt`, lines.join('\n'));
@@ -53,9 +53,9 @@ interface OwnLines {
 }
 
 /**
- * The file without what does not concern us. The library keeps each rule once for each name that its group has, so that a
- * hostile file of 500 KiB would become hundreds of millions of rules; here at most two names are left. It also takes lines
- * that it does not know for the end of the names of a group, which RFC 9309 forbids.
+ * The file without what does not concern us. The library keeps each rule once for each name of its group, so that a
+ * hostile file of 500 KiB would become hundreds of millions of rules; here at most two names are left. It also treats
+ * unknown lines as the end of a group's names, which RFC 9309 forbids.
  */
 function ownLines(text: string): OwnLines {
   const own = { rules: 0, wildcards: 0, weight: 0 };
@@ -86,7 +86,7 @@ function ownLines(text: string): OwnLines {
 
 const KEYS: ReadonlySet<string> = new Set(['user-agent', 'allow', 'disallow', 'crawl-delay']);
 
-/** Null for a line that says nothing to us. */
+/** Null for a line that does not concern us. */
 function readLine(line: string): { readonly key: string; readonly value: string } | null {
   const comment = line.indexOf('#');
   const text = comment < 0 ? line : line.slice(0, comment);
@@ -96,7 +96,7 @@ function readLine(line: string): { readonly key: string; readonly value: string 
   return KEYS.has(key) ? { key, value: text.slice(colon + 1).trim() } : null;
 }
 
-/** Null for the name of another. `Trawl/1.0` is us, too. */
+/** Null for another name. `Trawl/1.0` is also us. */
 function agentName(value: string): string | null {
   if (value.startsWith('*')) return '*';
   const [token = ''] = /^[a-z_-]*/i.exec(value) ?? [];

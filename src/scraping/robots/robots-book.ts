@@ -12,7 +12,7 @@ import type { RobotsCheck } from './robots-check.ts';
 
 interface RobotsBookDeps {
   readonly web: Web;
-  /** That of the process: a robots.txt belongs to no item. */
+  /** The gate of the process: a robots.txt belongs to no item. */
   readonly gate: HostGate & { setMinDelay(host: string, ms: number): void };
   readonly clock: Pick<Clock, 'now' | 'elapsed'>;
   readonly log: Pick<ScrapeLog, 'debug' | 'info'>;
@@ -48,7 +48,7 @@ export class RobotsBook implements RobotsCheck {
     const { origin, host, pathname } = new URL(url);
     if (pathname === '/robots.txt') return;
     const { clock, log } = this.#deps;
-    // By the way out as well: a proxy that fails says nothing about the site.
+    // Keyed by the way out as well: a failing proxy says nothing about the site.
     const key = `${visitor.exit.dialer} ${origin}`;
     let file = this.#known.get(key);
     if (file === undefined || clock.elapsed() >= file.expiresAt) {
@@ -121,7 +121,7 @@ export class RobotsBook implements RobotsCheck {
     this.#setDelay(file.host);
   }
 
-  /** A host is the same to the gate by http and https, and its files may differ: the longest delay holds. */
+  /** To the gate, http and https are the same host, but their files may differ: the longest delay applies. */
   #setDelay(host: string): void {
     let longest = 0;
     for (const file of this.#known.values()) {
@@ -145,7 +145,7 @@ interface Known {
   readonly rules: RobotsRules | null;
   /** Why nothing may be requested; null if the rules say what may. */
   readonly failure: Failure | null;
-  /** Whether the log says that it disallows something. */
+  /** Whether it was logged that it disallows something. */
   isTold: boolean;
 }
 

@@ -6,8 +6,8 @@ import type { BrowserVisit } from '../browser/browser-visit.ts';
 const BROWSER = Symbol('browser');
 
 /**
- * The browser context of a batch: opened for the first page that needs one, and kept for the next ones as long as it
- * works. It is closed with the batch.
+ * The browser context of a batch: opened for the first page that needs one, kept for the next ones as long as it works,
+ * and closed with the batch.
  */
 export class BatchBrowser {
   #visit: BrowserVisit | null = null;
@@ -53,7 +53,7 @@ export class BatchBrowser {
   }
 }
 
-/** The policy of a job whose browsers say who we are. */
+/** The policy of a job whose browsers identify themselves as us. */
 export function withUserAgent(policy: Policy, userAgent: string): Policy {
   const { browser } = policy;
   if (browser.device !== null) return policy;

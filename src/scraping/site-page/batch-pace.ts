@@ -3,7 +3,7 @@ import type { ScrapeContext } from '../scraper.ts';
 
 const PACE = Symbol('pace');
 
-/** Keeps the requests of a batch apart. Pages that need none, because they are cached, do not wait. */
+/** Spaces the requests of a batch. Pages that need none, because they are cached, do not wait. */
 export class BatchPace {
   #endedAt: number | null = null;
 
@@ -17,7 +17,7 @@ export class BatchPace {
     delayMs: number,
     request: () => Promise<T>,
   ): Promise<T> {
-    // A clock that was set back must not make it longer than it is to be.
+    // A clock that was set back must not prolong it.
     const passed = this.#endedAt === null ? delayMs : Math.max(0, now() - this.#endedAt);
     if (passed < delayMs) await sleep(delayMs - passed);
     try {

@@ -1,8 +1,8 @@
 import type { BrowserContext, Page } from 'playwright-core';
 
 /**
- * What a page copies, without the clipboard: that is one for all contexts of a browser, so that pages side by side would
- * read each other's text, and over plain HTTP there is none. A script that runs before those of the page takes the place of
+ * What a page copies, without the clipboard: that is shared by all contexts of a browser, so that parallel pages would
+ * read each other's text, and over plain HTTP there is none. A script that runs before those of the page replaces
  * `navigator.clipboard`, and listens for `copy`, which `document.execCommand` and key strokes cause.
  */
 const CAPTURE = `(() => {
@@ -41,14 +41,14 @@ const CAPTURE = `(() => {
 
 const PREPARED = new WeakSet<BrowserContext>();
 
-/** Must be called before a page is opened whose copies are wanted; once for a context is enough. */
+/** Must be called before opening a page whose copies are wanted; once per context is enough. */
 export async function captureCopies(context: BrowserContext): Promise<void> {
   if (PREPARED.has(context)) return;
   PREPARED.add(context);
   await context.addInitScript(CAPTURE);
 }
 
-/** What the page has copied since it was asked last; null for nothing. */
+/** What the page has copied since the last call; null for nothing. */
 export async function takeCopied(page: Page): Promise<string | null> {
   const text: unknown = await page.evaluate('window.__trawlCopied?.take() ?? null');
   return typeof text === 'string' ? text : null;

@@ -8,12 +8,12 @@ import { isMarkdown, markdownUrl, offerOf, type SiteHabits, titleOfMarkdown } fr
 import type { ReadContent } from './page-data.ts';
 import type { WantedPage } from './page-input.ts';
 
-/** What asking for a page over HTTP came to. */
+/** The result of requesting a page over HTTP. */
 export type Fetched =
   | { readonly kind: 'content'; readonly content: ReadContent }
-  /** What is cached is still right. */
+  /** The cached content is still current. */
   | { readonly kind: 'same'; readonly validators: Validators }
-  /** There is a page, and its content is not in the HTML. */
+  /** There is a page, but its content is not in the HTML. */
   | { readonly kind: 'bare' };
 
 export interface FetchDeps {
@@ -23,7 +23,7 @@ export interface FetchDeps {
   send<T>(request: () => Promise<T>): Promise<T>;
 }
 
-/** Markdown where it is to be had, HTML otherwise: a server that knows no Markdown ignores the first. */
+/** Markdown if available, otherwise HTML: a server without Markdown ignores the first. */
 const WANTED = 'text/markdown, text/html;q=0.9, application/xhtml+xml;q=0.9, */*;q=0.5';
 export const HTML_ONLY = 'text/html, application/xhtml+xml;q=0.9, */*;q=0.5';
 
@@ -33,7 +33,7 @@ export async function fetchContent(deps: FetchDeps, wanted: WantedPage, cached: 
   const { site, url } = wanted;
   const offer = offerOf(site, habits);
   const aside = markdownUrl(url);
-  // What was cached came from there, and only there its validators mean something.
+  // The cached content came from there, and its validators mean something only there.
   if (offer === 'suffix' || (offer === 'unknown' && cached?.url === aside)) {
     const found = await fetchMarkdown(deps, aside, cached?.url === aside ? cached : null);
     if (found !== null) return found;
@@ -108,7 +108,7 @@ function htmlContent(page: Page, { site, url }: WantedPage): Fetched {
 
 const FEW_WORDS = 20;
 
-/** A page that is made by scripts has a few words to say without them, such as that it needs them. */
+/** A page made by scripts has a few words to say without them, such as that it needs them. */
 function isShell(markdown: string, html: string): boolean {
   const words = markdown.split(/\s+/, FEW_WORDS + 1).filter((word) => word !== '').length;
   return (

@@ -1,11 +1,11 @@
 import type { MarkdownOffer, Site } from '../../domain/site.ts';
 import type { SharedStates } from '../shared-states.ts';
 
-/** What this process has found out about sites whose configuration says `auto`. */
+/** What this process has found out about sites configured as `auto`. */
 export interface SiteHabits {
   /** Null until it is known. */
   offer: 'suffix' | 'accept' | 'none' | null;
-  /** Pages in a row whose content was not in their HTML. */
+  /** Consecutive pages whose content was not in their HTML. */
   bare: number;
 }
 
@@ -39,7 +39,7 @@ export function markdownUrl(url: string): string {
   return target.href;
 }
 
-/** Whether an answer is Markdown: many servers send it as plain text, and some a page for everything. */
+/** Whether an answer is Markdown: many servers send it as plain text, and some send a page for everything. */
 export function isMarkdown(contentType: string | undefined, url: string, text: string): boolean {
   const [type = ''] = (contentType ?? '').split(';', 1);
   const name = type.trim().toLowerCase();

@@ -14,7 +14,9 @@ export const pageData = z.object({
     .enum(PAGE_SOURCES)
     .meta({ description: 'How it was read: the site’s own Markdown, HTML, a browser, a copy button, or the cache.' }),
   fetched_at: z.iso.datetime().meta({ description: 'When the content was read, or last known to be unchanged.' }),
-  not_modified: z.boolean().meta({ description: 'Whether the site said that the cached content is still right.' }),
+  not_modified: z
+    .boolean()
+    .meta({ description: 'Whether the site confirmed that the cached content is still current.' }),
 });
 
 export type PageData = z.output<typeof pageData>;

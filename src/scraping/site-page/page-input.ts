@@ -6,7 +6,7 @@ import type { BatchScope } from '../batch-scope.ts';
 import { fail } from '../scrape-failure.ts';
 import type { ScrapeTools } from '../scraper.ts';
 
-/** As sites do without being asked, unless the job says otherwise. */
+/** Polite by default, unless the job says otherwise. */
 const DEFAULT_DELAY_MS = 1000;
 
 /**
@@ -22,7 +22,7 @@ export const pageInput = z.strictObject({
   max_age: z
     .int()
     .min(0)
-    .meta({ description: 'Seconds for which a cached page is good; 0 asks the site.' })
+    .meta({ description: 'Seconds for which a cached page is fresh; 0 always asks the site.' })
     .default(DEFAULT_MAX_AGE_SECONDS),
   delay_ms: z
     .int()
@@ -39,7 +39,7 @@ export const pageInput = z.strictObject({
 
 export type PageInput = z.output<typeof pageInput>;
 
-/** A page that is to be read. */
+/** A page to be read. */
 export interface WantedPage {
   readonly site: Site;
   readonly path: string;
@@ -48,7 +48,7 @@ export interface WantedPage {
 
 const SITES = Symbol('sites');
 
-/** The page that an item is about. The pages of a batch are of one site, which is looked up once for all of them. */
+/** The page of an item. The pages of a batch belong to one site, which is looked up once for all of them. */
 export async function findPage(
   { url, site: id, path }: PageInput,
   { siteTools }: Pick<ScrapeTools, 'siteTools'>,

@@ -21,12 +21,15 @@ import { readInBrowser } from './read-in-browser.ts';
 import { readSource } from './read-source.ts';
 import { type PageContext, type Send, visitByHttp, visitInBrowser } from './visits.ts';
 
-/** After so many pages in a row without content in their HTML, a site with the mode `auto` is read in a browser at once. */
+/**
+ * After this many consecutive pages without content in their HTML, a site with the mode `auto` is read in a browser at
+ * once.
+ */
 const BARE_IN_A_ROW = 3;
 
 /**
- * A page of documentation as Markdown. What is cached and young enough is not asked for again, and neither is what keeps
- * failing.
+ * A documentation page as Markdown. Pages that are cached and fresh are not requested again, and neither are those that
+ * keep failing.
  */
 export function sitePageScraper({ id, name, version, description }: ScraperSummary): Scraper {
   return defineScraper({
@@ -74,9 +77,9 @@ function finds({ input }: PageContext, { site }: WantedPage, links: readonly str
 }
 
 interface Known {
-  /** The page need not be asked for. */
+  /** Set if the page need not be requested. */
   readonly skip: ScrapeResult | null;
-  /** What is cached, although it is not young enough, and its content. */
+  /** The cached entry with its content, although it is no longer fresh. */
   readonly cached: CachedContent | null;
   readonly errors: PathErrors | null;
 }
@@ -130,7 +133,7 @@ function cachedData(
 interface ReadEnd {
   readonly result: ScrapeResult;
   readonly content: ReadContent | null;
-  /** Only if the site said that what is cached is still right. */
+  /** Set only if the site said that the cached content is still current. */
   readonly same: Validators | null;
   /** When that was; null if nothing was read. */
   readonly at: number | null;
@@ -226,7 +229,7 @@ async function readWithBrowser(context: PageContext, page: WantedPage, withLinks
   return { result, content, same: null, at, navigation: [] };
 }
 
-/** Keeps what was learnt: the content in the cache, and failures that nothing more is tried about in the tracker. */
+/** Records what was learnt: the content in the cache, and final failures in the tracker. */
 async function concluded(
   context: PageContext,
   page: WantedPage,
@@ -248,7 +251,7 @@ async function concluded(
     if (errors !== null) await tools.pathErrors.note([{ kind: 'cleared', page: place }]);
   } else if (result.kind === 'failed') {
     const { failure: found } = result;
-    // An empty page may be filled tomorrow, and says nothing about whether the site can be reached.
+    // An empty page may have content tomorrow, and says nothing about whether the site can be reached.
     const counts = found.message !== EMPTY.message && !context.isRetried(found) && !context.signal.aborted;
     if (counts) await tools.pathErrors.note([{ kind: 'failed', page: place, error: found.message, at }]);
   }

@@ -3,7 +3,7 @@ import { findAll, findFirst } from '../extract/find.ts';
 import type { PageDocument } from '../extract/page-document.ts';
 import { visibleText } from '../extract/visible-text.ts';
 
-/** Where generators of documentation put the text of a page, the closest fit first. */
+/** Where documentation generators put the text of a page, the most specific first. */
 const PLACES = [
   'main article',
   '[role="main"] article',
@@ -22,13 +22,13 @@ const PLACES = [
   '.content',
 ];
 
-/** Fewer are what a page says before its scripts have run: a title, a notice, an empty frame. */
+/** Fewer are what a page shows before its scripts have run: a title, a notice, an empty frame. */
 const ENOUGH_WORDS = 40;
 
 /** A place with less than this share of the page's words is a teaser, and the text is elsewhere. */
 const LEAST_SHARE = 0.2;
 
-/** Where the content of a page is, as far as its HTML shows it. */
+/** Where the content of a page is, as far as its HTML shows. */
 export function findContent(document: PageDocument): SiteFindings['content'] {
   const all = countWords(visibleText(document));
   for (const selector of PLACES) {

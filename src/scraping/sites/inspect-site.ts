@@ -22,14 +22,14 @@ export interface InspectDeps {
 
 const DEADLINES: Deadlines = { connectMs: 10_000, firstByteMs: 15_000, silenceMs: 10_000, totalMs: 30_000 };
 
-/** A host that is paused for longer is not waited for. */
+/** A longer pause of a host is not waited for. */
 const PATIENCE_MS = 10_000;
 
 const MAX_PAGE_BYTES = 8 << 20;
 const MAX_SITEMAPS = 3;
 const HTML = 'text/html,application/xhtml+xml;q=0.9,*/*;q=0.5';
 
-/** One request after another, as the page cache's own readers do: a look at a site is no reason to hurry. */
+/** One request after another, like the readers of the page cache: there is no hurry to look at a site. */
 export function siteInspector(deps: InspectDeps): SiteInspector {
   return {
     async inspect({ url, selector }, signal) {
@@ -67,7 +67,7 @@ async function inspectPage(page: Fetched, selector: string | null, fetch: Fetch)
   };
 }
 
-/** A page that is Markdown for everybody has no other place for its content. */
+/** A page that is always Markdown needs no selector. */
 const MARKDOWN_ITSELF = { title: null, content: { selector: null, words: 0, isInHtml: true }, askedWords: null };
 
 function readContent(html: string, selector: string | null): Pick<SiteFindings, 'title' | 'content' | 'askedWords'> {
@@ -111,7 +111,7 @@ function markdownUrl(page: string): string {
   return url.href;
 }
 
-/** What says that it is Markdown, or plain text that is no page. */
+/** Whether it is declared as Markdown, or is plain text and not a page. */
 function isMarkdown(answer: Fetched | Unfetched): boolean {
   if (answer.kind === 'failed') return false;
   if (/^text\/(?:x-)?markdown\b/i.test(answer.contentType)) return true;

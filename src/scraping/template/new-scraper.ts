@@ -11,7 +11,7 @@ type NewScraperAnswer =
 const ID = /^[a-z0-9]+(?:-[a-z0-9]+)*$/;
 const LONGEST_ID = 64;
 
-/** Writes the files of a new scraper. It writes all of them or refuses: no file that is there is ever touched. */
+/** Writes the files of a new scraper: all of them or none. Existing files are never touched. */
 export async function writeNewScraper(
   registry: ScraperRegistry,
   asked: { readonly id: string; readonly folder: string; readonly host: string; readonly kind: 'http' | 'browser' },
@@ -26,7 +26,7 @@ export async function writeNewScraper(
 
   const files = scraperTemplate(id, host, kind).map(({ path, text }) => ({ file: join(resolve(folder), path), text }));
   for (const place of new Set(files.flatMap(({ file }) => [file, ...fixtureAbove(file)]))) {
-    if ((await lstat(place).catch(() => null)) !== null) return refused(`${place} is there already`);
+    if ((await lstat(place).catch(() => null)) !== null) return refused(`${place} already exists`);
   }
   const written: string[] = [];
   try {

@@ -1,4 +1,4 @@
-/** The files of a new scraper: small, working, and certified by a fixture of its own from the first minute. */
+/** The files of a new scraper: small, working, and tested by its own fixture from the first minute. */
 interface NewFile {
   /** Below the folder of the scraper. */
   readonly path: string;

@@ -2,7 +2,7 @@ import type { Visit, Web, WebAnswer, WebFailed, WebRequest } from '../../egress/
 import { decodeText } from '../http/charset.ts';
 import type { SeenPage, TrialRequest } from './trial.ts';
 
-/** A web that tells of every request, and keeps the last page. */
+/** A web that reports every request, and keeps the last page. */
 export class TracedWeb implements Web {
   readonly #web: Web;
   readonly #tell: (request: TrialRequest) => void;
@@ -30,7 +30,7 @@ export class TracedWeb implements Web {
     return end;
   }
 
-  /** Of whatever kind: what a scraper took for a page is what its author wants to see. */
+  /** Of any kind: what a scraper took for a page is what its author wants to see. */
   get lastPage(): SeenPage | null {
     if (this.#last === null) return null;
     const { url, body, headers } = this.#last;

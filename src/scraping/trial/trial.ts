@@ -3,10 +3,10 @@ import type { FailureType } from '../../domain/failure.ts';
 import type { ItemInput } from '../../domain/item.ts';
 import type { SelectorGroup } from './selector-groups.ts';
 
-/** What happens while a scraper is tried out, in the order in which it happens. */
+/** What happens while a scraper is being tried, in order. */
 export type TrialEvent =
   | TrialRequest
-  /** At the gate of a host: it was asked too often, or asked for a pause. */
+  /** At the gate of a host: it was contacted too often, or asked for a pause. */
   | { readonly kind: 'wait'; readonly host: string; readonly ms: number }
   | {
       readonly kind: 'retry';

@@ -3,9 +3,8 @@ import { decodeText } from '../http/charset.ts';
 import type { ProducedArtifact } from '../scraper.ts';
 
 /**
- * The page of a failure, as it was received; as UTF-8, whatever it came in. It has a kind of its own, because it is not
- * what the scraper returned: a re-extraction that took it for that would read data out of a page of errors. Null if it is
- * not a text.
+ * The page of a failure as it was received, in UTF-8 whatever its charset was. It has its own kind, because it is not
+ * what the scraper returned: a re-extraction would otherwise read data from an error page. Null if it is not a text.
  */
 export function failedPage({ body, headers }: WebAnswer): ProducedArtifact | null {
   const type = headers['content-type'] ?? 'text/html';

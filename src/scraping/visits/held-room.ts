@@ -1,4 +1,4 @@
-/** How many bytes of answers a process holds until it is known whether they are needed. */
+/** Limits the bytes of answers that a process holds until it is known whether they are needed. */
 export class HeldRoom {
   readonly #most: number;
   #bytes = 0;
@@ -19,5 +19,5 @@ export class HeldRoom {
   }
 }
 
-/** A hundred visits of a few ordinary pages each: the memory of a worker must stay what it is without. */
+/** A hundred visits of a few ordinary pages each: a worker must not need more memory for this. */
 const MOST_BYTES = 8 << 20;

@@ -10,19 +10,19 @@ interface HeldExchange {
   readonly isWhole: boolean;
 }
 
-/** What was asked for in one try, and what came. */
+/** What was requested in one try, and the answers. */
 export interface SeenTry {
   readonly exchanges: readonly HeldExchange[];
   /** Requests beyond those. */
   readonly leftOut: number;
-  /** The end of the request that ended last, with its body in any case; null if nothing was asked for. */
+  /** The result of the last request, always with its body; null if nothing was requested. */
   readonly last: WebAnswer | WebFailed | null;
 }
 
 /**
- * The way to the web for one attempt at an item, which remembers what came. Nothing is copied: it only keeps what others
- * have received from being forgotten, up to some MiB, until it is known whether the item failed. What no longer fits is
- * remembered without its body. Documents go to the store and are never held.
+ * The web for one attempt at an item, which remembers the answers. Nothing is copied: it only keeps what others have
+ * received, up to some MiB, until it is known whether the item failed. What no longer fits is remembered without its
+ * body. Documents go to the store and are never held.
  */
 export class VisitLog implements Web {
   readonly #web: Web;
@@ -37,7 +37,7 @@ export class VisitLog implements Web {
   }
 
   async send(request: WebRequest, visit: Visit): Promise<WebAnswer | WebFailed> {
-    // Of the try in which it was sent: an abandoned one may still get its answer in the next.
+    // Belongs to the try in which it was sent: an abandoned one may still get its answer in the next.
     const into = this.#current;
     const end = await this.#web.send(request, visit);
     into.add(request, end, this.#room);

@@ -10,9 +10,9 @@ import { maskBody } from '../fixtures/write-case.ts';
 import type { SeenTry } from './visit-log.ts';
 
 /**
- * The content of `visit.json`: every request of the try that failed and its answer, as they are in a fixture, so that a case
- * can be made of it. There are no cookies in it, nothing that we sent but addresses and forms, and neither the tokens that
- * the site gave out nor our secrets.
+ * The content of `visit.json`: every request of the failed try and its answer, in the form of a fixture, so that a case
+ * can be made from it. It contains no cookies, nothing that we sent except addresses and forms, and neither tokens that
+ * the site issued nor our secrets.
  */
 const visitSchema = z.object({
   input: z.record(z.string(), z.unknown()),
@@ -25,12 +25,12 @@ const visitSchema = z.object({
         status: z.number().int(),
         headers: z.record(z.string(), z.union([z.string(), z.array(z.string())])),
         body: z.string().optional(),
-        /** Of what is not UTF-8. */
+        /** For bodies that are not UTF-8. */
         body_base64: z.string().optional(),
       }),
     }),
   ),
-  /** What cannot be replayed: addresses whose answer was too large or a document, or did not come. */
+  /** What cannot be replayed: addresses whose answer was too large or a document, or never arrived. */
   missing: z.array(z.string()),
 });
 

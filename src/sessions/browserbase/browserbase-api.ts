@@ -36,7 +36,7 @@ export class BrowserbaseApi {
     this.#deps = deps;
   }
 
-  /** Rejects with BrowserUnavailable. If its reason is `failed`, the session may exist all the same. */
+  /** Rejects with BrowserUnavailable. If its reason is `failed`, the session may exist anyway. */
   async create(timeoutSeconds: number, userMetadata: Readonly<Record<string, string>>): Promise<CreatedSession> {
     const { projectId } = this.#deps;
     const project = projectId === '' ? {} : { projectId };
@@ -107,7 +107,7 @@ class ApiRefusal extends BrowserUnavailable {
   }
 }
 
-/** 429: the plan allows no more sessions at once, or not so many requests. Other 4xx would be the same next time. */
+/** 429: the plan allows no more concurrent sessions, or not so many requests. Other 4xx would be the same next time. */
 function refusal({ status, headers }: Response, text: string): ApiRefusal {
   const message = `Browserbase answered ${status}: ${text.slice(0, 200)}`;
   if (status === 429) {

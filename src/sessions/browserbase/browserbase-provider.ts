@@ -20,11 +20,14 @@ interface BrowserbaseProviderDeps {
   readonly apiKey: string;
   readonly projectId: string;
   readonly temporaryDir: string;
-  /** After this Browserbase ends a session itself: the most that a session costs which nobody could release. 60 to 21,600. */
+  /**
+   * After this Browserbase ends a session itself: the maximum cost of a session that could not be released. 60 to
+   * 21,600.
+   */
   readonly timeoutSeconds: number;
 }
 
-/** Marks of our sessions: whose they are, and which attempt to create one it was. */
+/** Metadata of our sessions: whose they are, and which attempt created them. */
 const MACHINE = 'trawl_machine';
 const OWNER = 'trawl_process';
 const OPENING = 'trawl_opening';
@@ -70,11 +73,11 @@ export class BrowserbaseProvider implements BrowserProvider {
     try {
       return await this.#api.create(this.#deps.timeoutSeconds, { ...metadata, ...marks });
     } catch (error) {
-      // It is not known whether there is a session now. If the answer is only late, `sweep` finds it.
+      // It is unknown whether there is a session now. If the answer is only late, `sweep` finds it.
       const isRefused = error instanceof BrowserUnavailable && error.reason !== 'failed';
       if (!isRefused) await this.#releaseThose(({ userMetadata }) => userMetadata?.[OPENING] === opening);
       if (error instanceof BrowserUnavailable) throw error;
-      throw new BrowserUnavailable('failed', 'Browserbase answered with something else than a session', {
+      throw new BrowserUnavailable('failed', 'Browserbase did not answer with a session', {
         cause: error,
       });
     }
@@ -90,7 +93,7 @@ export class BrowserbaseProvider implements BrowserProvider {
         ...{ clock, folder },
         isRunning: () => this.#api.isRunning(id),
         release: async () => {
-          // One that could not be released is not known to be open any more, so that `sweep` tries again.
+          // One that could not be released no longer counts as open, so that `sweep` tries again.
           this.#open.delete(id);
           await this.#api.release(id);
         },
@@ -102,7 +105,7 @@ export class BrowserbaseProvider implements BrowserProvider {
     }
   }
 
-  /** Sessions of this machine whose process is gone, and those of this process that it does not know. */
+  /** Ends sessions of this machine whose process is gone, and those of this process that it does not know. */
   async sweep(): Promise<number> {
     await this.#folders.sweep();
     if (this.#deps.apiKey === '') return 0;

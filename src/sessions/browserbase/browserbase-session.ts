@@ -12,12 +12,12 @@ interface BrowserbaseDeps {
 
 export interface BrowserbaseFacts {
   readonly id: string;
-  /** Has a key in it. */
+  /** Contains a key. */
   readonly connectUrl: string;
   readonly projectId: string;
 }
 
-/** Its recordings and its proxies belong to the context that it comes with, so that this is the one that is used. */
+/** Recordings and proxies belong to the context that it comes with, so that one is used. */
 export class BrowserbaseSession extends RemoteSession {
   readonly connectUrl: string;
   readonly projectId: string;
@@ -30,7 +30,7 @@ export class BrowserbaseSession extends RemoteSession {
     this.#isRunning = deps.isRunning;
   }
 
-  /** A session may have ended there, by its time-out or by hand, while the connection still seems to be open. */
+  /** A session may have ended there, by its timeout or by hand, while the connection still seems to be open. */
   override async isHealthy(ms: number): Promise<boolean> {
     const [answers, isRunning] = await Promise.all([super.isHealthy(ms), this.#isRunning()]);
     return answers && isRunning !== false;

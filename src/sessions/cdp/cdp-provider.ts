@@ -11,14 +11,18 @@ import { connectByCdp, RemoteSession } from '../remote-session.ts';
 
 interface CdpProviderDeps {
   readonly clock: Clock;
-  /** `ws://…`, `wss://user:password@…`, or the `http://…` address at which a Chromium tells its own. Empty if there is none. */
+  /**
+   * `ws://…`, `wss://user:password@…`, or the `http://…` address at which a Chromium reports its own. Empty if there is
+   * none.
+   */
   readonly endpoint: string;
   readonly temporaryDir: string;
 }
 
 /**
- * Connects to any endpoint that speaks CDP: a Chromium that somebody else runs, or a service such as Bright Data's Scraping
- * Browser, which starts a browser with each connection. What we open there is closed; the browser is not ours to end.
+ * Connects to any endpoint that speaks CDP: a Chromium run by someone else, or a service such as Bright Data's Scraping
+ * Browser, which starts a browser with each connection. What we open there is closed; the browser itself is not ours to
+ * end.
  */
 export class CdpProvider implements BrowserProvider {
   readonly name = 'cdp';
@@ -49,7 +53,7 @@ export class CdpProvider implements BrowserProvider {
     }
   }
 
-  /** Contexts of a connection that was lost are closed by the browser itself. */
+  /** The browser itself closes contexts of a lost connection. */
   sweep(): Promise<number> {
     return this.#folders.sweep();
   }

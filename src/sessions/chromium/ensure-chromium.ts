@@ -7,18 +7,18 @@ import { forgetChromium, recallChromium, rememberChromium } from './remembered.t
 import { WAYS_TO_INSTALL, type WayToInstall } from './ways-to-install.ts';
 
 export interface InstallDeps extends ChromiumDeps {
-  /** One line for the user: what is tried, and how it went. */
+  /** One line for the user: what is tried, and the result. */
   readonly onProgress: (line: string) => void;
   readonly ways?: readonly WayToInstall[];
 }
 
-/** An installation takes half a minute; over a slow line some. */
+/** An installation takes half a minute; over a slow connection several. */
 const WAIT_FOR_OTHERS_MS = 20 * 60_000;
 
 /**
- * The Chromium of this machine, installed if there is none. It asks nothing, says what it does, and comes to an end.
- * Processes that do this at the same time wait for the first one. Rejects with BrowserUnavailable if all ways failed, or if
- * the user's own choice does not work: another one would be a surprise.
+ * The Chromium of this machine, installed if there is none. It asks nothing, reports what it does, and always ends.
+ * Concurrent processes wait for the first one. Rejects with BrowserUnavailable if everything failed, or if the user's
+ * own choice does not work: another one would be a surprise.
  */
 export async function ensureChromium(deps: InstallDeps): Promise<Chromium> {
   const { chosenPath, cacheDir, clock, onProgress } = deps;
@@ -40,7 +40,7 @@ export async function ensureChromium(deps: InstallDeps): Promise<Chromium> {
   }
 }
 
-/** An update of the system may have taken a library away from a browser that was found before. */
+/** A system update may have removed a library from a browser that was found before. */
 async function forgetIfBroken({ cacheDir, clock }: InstallDeps): Promise<void> {
   const recalled = recallChromium(cacheDir);
   if (recalled !== null && !(await proveChromium(recalled.path, clock)).works) forgetChromium(cacheDir);

@@ -6,10 +6,10 @@ import { recallChromium, rememberChromium } from './remembered.ts';
 export interface ChromiumDeps {
   /** The user's choice. Empty if there is none. */
   readonly chosenPath: string;
-  /** Where it is remembered what was found, and where an installer may unpack a browser. */
+  /** Where the result is remembered, and where an installer may unpack a browser. */
   readonly cacheDir: string;
   readonly clock: Clock;
-  /** Files that may be a Chromium, those of this machine unless told otherwise. */
+  /** Files that may be a Chromium; by default those of this machine. */
   readonly places?: () => readonly string[];
 }
 
@@ -24,8 +24,8 @@ export interface Failed {
 }
 
 /**
- * The Chromium of this machine: the one that the user chose, and no other; else the one found the last time; else the first
- * of those installed that works. Each is proven by a start. It installs nothing.
+ * The Chromium of this machine: the one that the user chose, and no other; otherwise the one found last time; otherwise
+ * the first installed one that works. Each is tested by starting it. It installs nothing.
  */
 export async function findChromium({ chosenPath, cacheDir, clock, places }: ChromiumDeps): Promise<ChromiumSearch> {
   if (chosenPath !== '') return firstThatWorks([chosenPath], clock);

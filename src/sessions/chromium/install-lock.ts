@@ -10,7 +10,8 @@ const LOOK_AGAIN_MS = 200;
 
 /**
  * Waits until no other process of this machine holds the lock, and returns how to release it. The lock is a socket that
- * somebody listens on: the kernel releases it when the process dies, however it dies. Null if `waitMs` were not enough.
+ * the holder listens on: the kernel releases it when the process dies, for whatever reason. Null if `waitMs` was not
+ * enough.
  */
 export async function takeInstallLock(
   cacheDir: string,
@@ -28,7 +29,7 @@ export async function takeInstallLock(
   }
 }
 
-/** Linux has names for sockets that are not files, and so cannot stay behind. */
+/** Linux has socket names that are not files, and so cannot be left behind. */
 function address(cacheDir: string): string {
   if (process.platform === 'linux') return `\0trawl-chromium-${hash('sha256', cacheDir).slice(0, 16)}`;
   mkdirSync(cacheDir, { recursive: true });

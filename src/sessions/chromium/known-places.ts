@@ -2,7 +2,10 @@ import { readdirSync, statSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { chromium } from 'playwright-core';
 
-/** Where packages put the real binaries, on Debian and its relatives, Alpine, Fedora and a Mac. The headless shell first: a page costs it a third. */
+/**
+ * Where packages put the real binaries, on Debian and its relatives, Alpine, Fedora and a Mac. The headless shell comes
+ * first: it needs a third for a page.
+ */
 const INSTALLED = [
   '/usr/lib/chromium/chromium-headless-shell',
   '/usr/lib/chromium/chromium',

@@ -5,12 +5,14 @@ import { errorMessage } from '../../domain/error-message.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { within } from '../../ports/within.ts';
 
-/** A Chromium that was seen to work here. */
+/** A Chromium that was tested here. */
 export interface Chromium {
-  /** The real binary, never one of the wrappers in /usr/bin: those read settings of the user and may start another one. */
+  /**
+   * The real binary, never one of the wrappers in /usr/bin: those read the user's settings and may start another one.
+   */
   readonly path: string;
   readonly version: string;
-  /** Whether it works inside of its own sandbox. It never does for root, and in few containers. */
+  /** Whether it works inside its own sandbox. It never does for root, and in few containers. */
   readonly sandbox: boolean;
 }
 
@@ -21,7 +23,9 @@ export type Proof =
 /** A start takes 0.1 s when the machine is idle. */
 const PROOF_MS = 30_000;
 
-/** Starts the browser and has it run a script in a page: a binary may be there and lack a library, or crash with the first page. */
+/**
+ * Starts the browser and runs a script in a page: a binary may exist but lack a library, or crash with the first page.
+ */
 export async function proveChromium(path: string, clock: Clock): Promise<Proof> {
   // Playwright would leave a profile behind.
   if (!existsSync(path)) return { works: false, why: 'there is no such file' };
@@ -57,7 +61,10 @@ async function tryToStart(path: string, chromiumSandbox: boolean): Promise<Chrom
   }
 }
 
-/** Playwright's message has the whole command line and log in it. What says most is what the program itself said last. */
+/**
+ * Playwright's message contains the whole command line and log. The most useful part is what the program itself said
+ * last.
+ */
 function firstReason(message: string): string {
   const lines = stripVTControlCharacters(message)
     .split('\n')

@@ -3,12 +3,12 @@ import { dirname, join } from 'node:path';
 import { z } from 'zod';
 import type { Chromium } from './prove-chromium.ts';
 
-/** What was found the last time, so that a worker need not start a browser only to see that it can. */
+/** What was found last time, so that a worker need not start a browser only to see that it can. */
 const remembered = z.strictObject({
   path: z.string(),
   version: z.string(),
   sandbox: z.boolean(),
-  /** Of the file: an update makes another of it, which may lack a library. */
+  /** Properties of the file: an update changes them, and the new one may lack a library. */
   bytes: z.number(),
   modifiedAt: z.number(),
   /** Another user may have no sandbox. */
@@ -27,7 +27,7 @@ export function recallChromium(cacheDir: string): Chromium | null {
   }
 }
 
-/** Where it cannot be written, it is found anew each time. */
+/** If it cannot be written, it is searched for each time. */
 export function rememberChromium(cacheDir: string, found: Chromium): void {
   const file = fileIn(cacheDir);
   const draft = `${file}.${process.pid}`;

@@ -7,12 +7,12 @@ export type ProgramEnd = { readonly ok: true; readonly output: string } | { read
 
 interface ProgramOptions {
   readonly clock: Clock;
-  /** After this it is killed, with all that it started. */
+  /** After this it is killed, with everything that it started. */
   readonly deadlineMs: number;
   readonly onLine: (line: string) => void;
 }
 
-/** What it said last explains most failures. */
+/** Its last output explains most failures. */
 const KEPT_LINES = 5;
 
 /** Runs a program to its end. It gets no input, so that it cannot ask questions. Never rejects. */
@@ -21,7 +21,7 @@ export async function runProgram(
   args: readonly string[],
   { clock, deadlineMs, onLine }: ProgramOptions,
 ): Promise<ProgramEnd> {
-  // A group of its own, so that all of it can be killed.
+  // Its own process group, so that all of it can be killed.
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   const said: string[] = [];
   const output: string[] = [];
@@ -50,6 +50,6 @@ function killGroup(pid: number): void {
   try {
     process.kill(-pid, 'SIGKILL');
   } catch {
-    // It ended this moment.
+    // It has just ended.
   }
 }

@@ -24,8 +24,8 @@ type Installed = { readonly paths: readonly string[] } | { readonly why: string 
 const MINUTE_MS = 60_000;
 
 /**
- * Debian's package: security updates come with those of the system. The lock of dpkg may be held by an automatic update.
- * A list of packages that could not be renewed is not the end: the old one may do.
+ * Debian's package: security updates come with those of the system. An automatic update may hold the lock of dpkg. If
+ * the package list could not be updated, the old one may still do.
  */
 const APT: WayToInstall = {
   name: "Debian's package chromium-headless-shell",
@@ -54,10 +54,10 @@ const PLAYWRIGHT: WayToInstall = {
   },
 };
 
-/** The last that were seen to work with our Playwright. */
+/** The last versions that worked with our Playwright. */
 const SPARTICUZ = '153.0.0';
 
-/** Made for Amazon's functions: the browser and its libraries are inside of the package, which the registry of npm has. */
+/** Made for AWS Lambda: the browser and its libraries are inside the package, which the npm registry has. */
 const NPM: WayToInstall = {
   name: `npm's package @sparticuz/chromium ${SPARTICUZ}`,
   isPossible: () => process.platform === 'linux' && process.arch === 'x64',
@@ -65,7 +65,7 @@ const NPM: WayToInstall = {
     const place = join(cacheDir, `sparticuz-chromium-${SPARTICUZ}`);
     if (existsSync(place)) return { paths: [join(place, 'start')] };
     mkdirSync(cacheDir, { recursive: true });
-    // Unpacked beside the place, then into it by one rename, so that what is there is whole.
+    // Unpacked next to its place, then moved there by one rename, so that it is always complete.
     const draft = mkdtempSync(`${place}-`);
     try {
       const options = { clock, onLine, deadlineMs: 10 * MINUTE_MS };
@@ -85,7 +85,7 @@ const NPM: WayToInstall = {
   },
 };
 
-/** It unpacks into the folder for temporary files, and its libraries only if it believes to be in a function. */
+/** It unpacks into the folder for temporary files, and its libraries only if it believes that it runs in Lambda. */
 function unpackArgs(folder: string): readonly string[] {
   const module = join(folder, 'node_modules/@sparticuz/chromium/build/index.js');
   const script = `await (await import(${JSON.stringify(module)})).default.executablePath()`;

@@ -18,13 +18,13 @@ const START = fileURLToPath(new URL('./start-chromium', import.meta.url));
 
 interface LocalProviderDeps {
   readonly clock: Clock;
-  /** Which Chromium to start, for each start anew. Rejects with BrowserUnavailable. */
+  /** Chooses the Chromium for each start. Rejects with BrowserUnavailable. */
   readonly chromium: (wants: { readonly window: boolean }) => Promise<Chromium>;
-  /** Where profiles and downloads of browsers are, while these are open. */
+  /** Where profiles and downloads of open browsers are. */
   readonly temporaryDir: string;
 }
 
-/** Starts Chromium on this machine. Of what it starts, nothing outlives this process: neither browsers nor their files. */
+/** Starts Chromium on this machine. Nothing that it starts outlives this process: neither browsers nor their files. */
 export class LocalProvider implements BrowserProvider {
   readonly name = 'local';
   readonly #deps: LocalProviderDeps;
@@ -61,7 +61,7 @@ export class LocalProvider implements BrowserProvider {
     signal.addEventListener('abort', abort, { once: true });
     try {
       const started = chromium.launch(launchOptions(found, folder, options));
-      // What is left behind here is ended with its folder, and then rejects.
+      // An abandoned start is ended with its folder, and then rejects.
       started.catch(() => {});
       const late = () => new BrowserUnavailable('failed', `Chromium did not start within ${options.openMs} ms`);
       const browser = await Promise.race([within(this.#deps.clock, options.openMs, started, late), aborted]);

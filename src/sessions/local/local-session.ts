@@ -8,18 +8,18 @@ import { within } from '../../ports/within.ts';
 import { answersWithin } from '../answers-within.ts';
 import { groupMembers, killGroup, memoryBytes } from './process-group.ts';
 
-/** A browser that is well closes in 0.1 s. */
+/** A healthy browser closes in 0.1 s. */
 const CLOSE_MS = 3000;
-/** After SIGKILL the system needs a moment. A process that hangs in the kernel can be waited for by nobody. */
+/** After SIGKILL the system needs a moment. Waiting for a process that hangs in the kernel is useless. */
 const KILLED_MS = 5000;
 const LOOK_EVERY_MS = 10;
 
-/** What `start-chromium` notes: the process group of the browser. Null if it has not got that far. */
+/** Reads what `start-chromium` notes: the process group of the browser. Null if it did not get that far. */
 export function readPid(folder: string): number | null {
   return Number(readNote(folder, 'pid')) || null;
 }
 
-/** Ends the processes of a session and removes its files, by our own clock. */
+/** Ends the processes of a session and removes its files, within our own deadline. */
 export async function endLocally(folder: string, clock: Clock): Promise<void> {
   const pid = readPid(folder);
   const profile = readNote(folder, 'profile');
@@ -67,7 +67,7 @@ export class LocalSession implements BrowserSession {
     this.#folder = folder;
     this.#pid = readPid(folder);
     this.#clock = clock;
-    // A browser that crashes leaves files, and perhaps processes.
+    // A crashed browser leaves files, and perhaps processes.
     browser.once('disconnected', () => void this.kill());
     if (!browser.isConnected()) void this.kill();
   }
@@ -96,7 +96,7 @@ export class LocalSession implements BrowserSession {
   }
 
   async #askAndEnd(): Promise<void> {
-    // It may have ended on its own, or end by `kill` while it is asked.
+    // It may have ended on its own, or end by `kill` meanwhile.
     const asked = this.browser.close().catch(() => {});
     await within(this.#clock, CLOSE_MS, asked, () => {});
     await this.kill();

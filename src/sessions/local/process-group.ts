@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { errorCode } from '../../domain/error-code.ts';
 
-/** Playwright starts each browser in a process group of its own, so that its group is its whole tree of processes. */
+/** Playwright starts each browser in its own process group, so that the group is its whole process tree. */
 
 /** Ids of its processes, that of the group first. Without /proc only that one. */
 export function groupMembers(group: number): readonly number[] {
@@ -16,7 +16,7 @@ export function groupMembers(group: number): readonly number[] {
   }
 }
 
-/** Those that have ended and wait for their parent to notice do not count. */
+/** Processes that have ended and wait for their parent to notice do not count. */
 function isMember(pid: number, group: number): boolean {
   const [state, , ofGroup] = statOf(pid);
   return ofGroup === String(group) && state !== 'Z' && state !== 'X';
@@ -41,7 +41,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** SIGKILL, which ends stopped processes, too. A group that is gone is what was wanted. */
+/** SIGKILL, which also ends stopped processes. A group that is already gone is fine. */
 export function killGroup(group: number): void {
   try {
     process.kill(-group, 'SIGKILL');
@@ -52,7 +52,7 @@ export function killGroup(group: number): void {
 
 const KIB = 1024;
 
-/** Memory of processes, what they share counted once. Null where the system does not tell. */
+/** Memory of processes, with shared memory counted once. Null if the system does not report it. */
 export function memoryBytes(pids: readonly number[]): number | null {
   const each = pids.map(ownMemory).filter((bytes) => bytes !== null);
   return each.length === 0 ? null : each.reduce((sum, bytes) => sum + bytes, 0);

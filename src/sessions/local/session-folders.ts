@@ -11,9 +11,9 @@ const GUARDIAN = fileURLToPath(new URL('./guardian.sh', import.meta.url));
 const PREFIX = 'trawl-browsers-';
 
 /**
- * Folders of the browsers of this process, and a guardian that removes them, with the browsers, when this process is gone,
- * also by kill -9: a small shell that reads from a pipe of which this process has the other end. It is in a process group of
- * its own, so that what is sent to ours does not reach it.
+ * Folders of the browsers of this process, and a guardian that removes them, with the browsers, when this process is
+ * gone, even by kill -9: a small shell that reads from a pipe whose other end this process has. It has its own process
+ * group, so that signals to ours do not reach it.
  */
 export class SessionFolders {
   readonly #temporaryDir: string;
@@ -50,7 +50,7 @@ export class SessionFolders {
     await rm(root, { recursive: true, force: true });
   }
 
-  /** Ends what processes that died have left, if their guardians were killed as well. Returns how many sessions. */
+  /** Ends what dead processes have left, if their guardians were killed as well. Returns how many sessions. */
   async sweep(): Promise<number> {
     const left = leftBehind(this.#temporaryDir);
     let count = 0;
@@ -71,7 +71,7 @@ function makeRoot(temporaryDir: string): string {
 /** With `ignore` it has no input, and begins to clean up at once. */
 function startGuardian(root: string, stdin: 'pipe' | 'ignore'): ChildProcess {
   const guardian = spawn('sh', [GUARDIAN, root], { detached: true, cwd: '/', stdio: [stdin, 'ignore', 'ignore'] });
-  // It must not keep this process alive: its end is what the guardian waits for.
+  // It must not keep this process alive: the guardian waits for its end.
   if (stdin === 'pipe') {
     guardian.unref();
     (guardian.stdin as Socket | null)?.unref();
@@ -98,7 +98,7 @@ function isAbandoned(root: string): boolean {
   try {
     return isOwnerGone(readOwner(readFileSync(join(root, OWNER), 'utf8')));
   } catch {
-    // It has just been made, or is just being removed.
+    // It has just been created, or is just being removed.
     return false;
   }
 }
