@@ -402,7 +402,7 @@ withOwner(
     await stranger.hears(1);
     stranger.socket.destroy();
     assert.equal((await owner.left()).abandoned, 0);
-    assert.match(await owner.trouble(), /run out by themselves: no room/);
+    assert.match(await owner.trouble(), /will expire: no room/);
     await owner.worker('other');
   },
   {

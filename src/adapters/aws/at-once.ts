@@ -1,6 +1,7 @@
 /**
- * Does the work for each of the list, at most `limit` at the same time, and answers in the order of the list. After a
- * failure nothing more is begun; it is thrown when what had been begun has ended, so that nothing runs on unseen.
+ * Does the work for each entry of the list, at most `limit` at a time, and returns the results in order. After a
+ * failure nothing more is begun; it is thrown when everything that had been begun has ended, so that nothing continues
+ * unnoticed.
  */
 export async function atOnce<T, R>(
   limit: number,

@@ -10,7 +10,7 @@ export interface AwsSettings {
   readonly bucket: string;
   /** A queue per lane. Its dead-letter queue is the one that its redrive policy names. */
   readonly queueUrls: Readonly<Record<Lane, string>>;
-  /** Instead of what the SDK finds in its environment. For tests; in production there are none. */
+  /** Overrides what the SDK finds in its environment. Only for tests. */
   readonly overrides?: ClientOverrides;
 }
 
@@ -27,11 +27,11 @@ export interface AwsClients {
   close(): void;
 }
 
-/** A try that has not been answered for this long is given up, and made again. */
+/** A try without an answer for this long is given up and repeated. */
 const REQUEST_MS = 10_000;
-/** A long poll is answered after twenty seconds if nothing came. */
+/** A long poll is answered after twenty seconds if nothing arrived. */
 const POLL_MS = 30_000;
-/** Four parts of 8 MiB at once go out in this time over a line of 5 Mbit/s. */
+/** Four concurrent parts of 8 MiB take this long over a connection of 5 Mbit/s. */
 const TRANSFER_MS = 60_000;
 /** Attempts of one call, with the SDK's growing pauses in between: it gives up after a minute or so. */
 const ATTEMPTS = 8;
@@ -61,7 +61,7 @@ export function openAwsClients({ region, credentials, endpoints = {} }: ClientOv
     requestHandler: handler(TRANSFER_MS),
     // Any S3-compatible server has paths; not every one has a name for each bucket.
     forcePathStyle: true,
-    // Not every one answers it, and then every large body would wait for that as long as a request may take.
+    // Not every server answers it, and then every large body would wait as long as a request may take.
     expectContinueHeader: false,
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',

@@ -8,12 +8,12 @@ import { Table } from './dynamo/table.ts';
 import { PAUSED_HOSTS } from './ledger/keys.ts';
 import { TABLE_SCHEMA } from './table-schema.ts';
 
-/** The row of a pause that is over stays for this long, should clocks differ; then DynamoDB removes it. */
+/** The row of an expired pause stays for this long, in case clocks differ; then DynamoDB removes it. */
 const KEPT_MS = 3_600_000;
 
 /**
- * A row per paused host. A report is one write, and workers read all rows at once, every few seconds: nothing is written or
- * read per request. Reports may be made twice without harm, so that a lost reply does none.
+ * A row per paused host. A report is one write, and workers read all rows at once, every few seconds: nothing is
+ * written or read per request. Reports may be repeated, so a lost reply does no harm.
  */
 export class DynamoHostPauses implements HostPauses {
   readonly #table: Table;
@@ -55,7 +55,7 @@ export class DynamoHostPauses implements HostPauses {
       .filter(({ until }) => until > now && until <= now + MAX_PAUSE_MS);
   }
 
-  /** The row stays, so that a report of what the host said before does not undo it. */
+  /** The row stays, so that a report of an earlier answer does not undo it. */
   async lift(host: string, now: number): Promise<boolean> {
     return await this.#table.update({ pk: PAUSED_HOSTS, sk: host }, setting({ liftedAt: num(now) }), {
       expression: '#until > :liftedAt AND attribute_not_exists(#liftedAt)',

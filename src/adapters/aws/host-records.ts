@@ -10,8 +10,8 @@ import { Table } from './dynamo/table.ts';
 import { metaKey, seenPk } from './ledger/keys.ts';
 
 /**
- * A row per job and host, found by the job's incarnation like all that belongs to it. A report reads the row and writes it
- * if no other process was faster. Every write has a mark of its own: a row that has ours was written by us, although the
+ * A row per job and host, found by the job's incarnation like everything that belongs to it. A report reads the row and
+ * writes it if no other process was faster. Every write has its own mark: if a row has ours, we wrote it, although the
  * reply was lost.
  */
 export class DynamoHostRecords implements HostRecords {
@@ -25,7 +25,7 @@ export class DynamoHostRecords implements HostRecords {
 
   async report(reports: readonly SeenReport[]): Promise<void> {
     const jobIds = [...new Set(reports.map(({ jobId }) => jobId))];
-    // Asked every time: a job may be gone by now, and another one have its id.
+    // Checked every time: a job may be gone by now, and another one may have its id.
     const metas = await this.#table.getAll(jobIds.map(metaKey));
     const incarnations = new Map(jobIds.map((jobId, at) => [jobId, metas[at] ?? null]));
     await Promise.all(

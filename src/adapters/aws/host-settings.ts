@@ -25,7 +25,7 @@ export class DynamoHostSettings implements HostSettingsBook {
     return row && jsonOf<HostSettings>(row, 'document');
   }
 
-  /** A reply that was lost is asked for again, and finds the version that it has written itself. */
+  /** After a lost reply the call is repeated, and finds the version that it wrote itself. */
   async set(settings: HostSettings, ifVersion?: string): Promise<'set' | 'other-version'> {
     const { host, version } = settings;
     const change = setting({ document: json(settings), version: text(version) });
@@ -39,7 +39,7 @@ export class DynamoHostSettings implements HostSettingsBook {
 }
 
 function condition(ifVersion: string | undefined): Condition {
-  // One that always holds: an update needs a condition.
+  // Always holds: an update needs a condition.
   if (ifVersion === undefined) return { expression: 'attribute_not_exists(#pk) OR attribute_exists(#pk)' };
   if (ifVersion === NO_SETTINGS) return { expression: 'attribute_not_exists(#pk) OR #version = :version' };
   return {

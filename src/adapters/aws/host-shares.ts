@@ -9,16 +9,16 @@ import { Table } from './dynamo/table.ts';
 import { lineKey } from './ledger/keys.ts';
 import { TABLE_SCHEMA } from './table-schema.ts';
 
-/** A row that says nothing any more stays for this long, should clocks differ; then DynamoDB removes it. */
+/** An expired row stays for this long, in case clocks differ; then DynamoDB removes it. */
 const KEPT_MS = 3_600_000;
 
-/** A process visits few hosts at a time; beyond this it reads again rather than grow. */
+/** A process visits few hosts at a time; beyond this it reads again rather than growing. */
 const MAX_KNOWN_LINES = 1000;
 
 /**
- * A row per line, with a version. A reservation is one conditional write; if another process was faster, the row is read
- * and the reservation made again. The row is not read first while this process was the last to write it. A write whose
- * reply was lost is taken for one of another process: what it reserved is not used, and not given to another either.
+ * A row per line, with a version. A reservation is one conditional write; if another process was faster, the row is
+ * read and the reservation repeated. The row is not read first while this process was the last to write it. A write
+ * whose reply was lost is treated as another process's: what it reserved is not used, but not given to another either.
  */
 export class DynamoHostShares implements HostShares {
   readonly #table: Table;

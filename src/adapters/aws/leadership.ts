@@ -7,8 +7,8 @@ import type { Table } from './dynamo/table.ts';
 const ROW = { pk: 'LEADER', sk: 'LEADER' };
 
 /**
- * A row that the first controller to find it free takes. Taking it twice does no harm, and so neither does a lost reply:
- * that it was taken from another holder is in the row, and stays there until it resigns.
+ * A row that the first controller to find it free takes. Taking it twice does no harm, and so neither does a lost
+ * reply: that it was taken from another holder is in the row, and stays there until it resigns.
  */
 export class DynamoLeadership implements Leadership {
   readonly #table: Table;

@@ -26,7 +26,10 @@ export interface DynamoLedgerDeps {
   readonly dynamo: DynamoDBClient;
   readonly tableName: string;
   readonly clock: Clock;
-  /** Whether to hear what other processes do, and to sweep behind those that died: a controller does, a worker need not. */
+  /**
+   * Whether to listen for changes by other processes, and to clean up after those that died: a controller does, a
+   * worker need not.
+   */
   readonly listen: boolean;
   readonly onTrouble?: (where: string, error: unknown) => void;
 }
@@ -34,9 +37,11 @@ export interface DynamoLedgerDeps {
 interface DynamoLedgerOpened {
   readonly ledger: Ledger;
   readonly leadership: Leadership;
-  /** A small write, to see whether there is room for others. */
+  /** A small write, to see whether there is space. */
   probe(): Promise<void>;
-  /** Ends removals that a process had begun and could not end. One that listens also does so by itself, every hour. */
+  /**
+   * Finishes removals that a process began and could not finish. One that listens also does so by itself, every hour.
+   */
   sweep(): Promise<void>;
   close(): Promise<void>;
 }

@@ -11,17 +11,17 @@ export interface ProvisioningDeps {
   readonly signal: AbortSignal;
 }
 
-/** What there is to look at; no bucket where the results are kept elsewhere. */
+/** What to check; without a bucket if the results are elsewhere. */
 type Provisioned = Omit<AwsSettings, 'overrides' | 'bucket'> & { readonly bucket: string | null };
 
-/** Looks at credentials, table, queues and bucket, and changes none of them. */
+/** Checks credentials, table, queues and bucket, and changes none of them. */
 export async function inspectAws(
   clients: AwsClients,
   { bucket, ...settings }: Provisioned,
   deps: ProvisioningDeps,
 ): Promise<readonly Finding[]> {
   const credentials = await inspectCredentials(clients);
-  // Without them every other answer would be the same.
+  // Without them every other check would fail the same way.
   if (credentials.result === 'problem') return [credentials];
   const shared = { ...clients, ...settings, ...deps };
   const others = await Promise.all([
@@ -33,8 +33,8 @@ export async function inspectAws(
 }
 
 /**
- * Makes whatever is missing, for emulators and for a first try; in production the stack of deploy/aws does. What is there
- * is left as it is, so that it can be run again. Tells what was made, and what could not be.
+ * Creates whatever is missing, for emulators and for a first try; in production the stack of deploy/aws does. Existing
+ * resources are left unchanged, so that it can be run again. Reports what was created, and what could not be.
  */
 export async function provisionAws(
   clients: AwsClients,
@@ -53,7 +53,7 @@ export async function provisionAws(
   };
 }
 
-/** Only a further service could say whose they are; whether they are valid shows in the answers of the others. */
+/** Only another service could say whose they are; the answers of the others show whether they are valid. */
 export async function inspectCredentials({ dynamo }: AwsClients): Promise<Finding> {
   const name = 'AWS';
   try {

@@ -93,8 +93,8 @@ export class S3ResultStore implements ResultStore, ResultLinks {
 
   /**
    * Puts the first alone: if several callers bring different bytes, the one that puts the first wins all, and puts the
-   * others side by side. If the first was already there, another caller may be putting the same files, and the order
-   * decides; likewise for a key that occurs twice.
+   * others concurrently. If the first was already there, another caller may be putting the same files, and the order
+   * decides; the same applies to a key that occurs twice.
    */
   async putAll(puts: readonly Put[]): Promise<readonly StoredBytes[]> {
     return await endingDrafts(puts, this.#drafts, async () => {
@@ -120,7 +120,7 @@ export class S3ResultStore implements ResultStore, ResultLinks {
   async open(at: string | ResultAddress, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null> {
     const { key, slice } = parseAddress(at);
     mustBeSafe(key);
-    // What is not a range is refused, whether or not there are bytes.
+    // An invalid range is refused, whether or not there are bytes.
     cutRange(range, 0);
     const object = await this.#bodies.see(key);
     if (object === null) return null;
@@ -140,7 +140,7 @@ export class S3ResultStore implements ResultStore, ResultLinks {
   async presign(at: string | ResultAddress, options: LinkOptions): Promise<string | null> {
     const { key, slice } = parseAddress(at);
     mustBeSafe(key);
-    // A signature can hold a range only as a header that the client must send, and none does that for a link.
+    // A signature can only cover a range as a header that the client must send, which no client does for a link.
     return slice === null ? await presignedUrl(this.#calls, key, options) : null;
   }
 
@@ -202,7 +202,7 @@ export class S3ResultStore implements ResultStore, ResultLinks {
     throw new StorageTrouble('io', `cannot store ${stored.key}: others keep writing and removing it`);
   }
 
-  /** What others have put there has no hash, and has to be read. */
+  /** Objects that others have put there have no hash, and must be read. */
   async #hashOf(key: string, object: SeenObject): Promise<string> {
     if (object.sha256 !== null) return object.sha256;
     const digest = createHash('sha256');

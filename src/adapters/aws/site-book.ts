@@ -25,7 +25,7 @@ export class DynamoSiteBook implements SiteBook {
     return row && jsonOf<StoredSite>(row, 'document');
   }
 
-  /** A reply that was lost is asked for again, and finds the version that it has written itself. */
+  /** After a lost reply the call is repeated, and finds the version that it wrote itself. */
   async set(site: StoredSite, ifVersion?: string): Promise<'set' | 'other-version'> {
     const { id, version } = site;
     const change = setting({ document: json(site), version: text(version) });
@@ -39,7 +39,7 @@ export class DynamoSiteBook implements SiteBook {
 }
 
 function condition(ifVersion: string | undefined): Condition {
-  // One that always holds: an update needs a condition.
+  // Always holds: an update needs a condition.
   if (ifVersion === undefined) return { expression: 'attribute_not_exists(#pk) OR attribute_exists(#pk)' };
   if (ifVersion === NO_SITE) return { expression: 'attribute_not_exists(#pk) OR #version = :version' };
   return {

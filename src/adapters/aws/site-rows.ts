@@ -8,7 +8,7 @@ import { IS_NEW, setting } from './dynamo/expressions.ts';
 import { Table } from './dynamo/table.ts';
 import { siteRowsPk, sitesWithRowsPk } from './ledger/keys.ts';
 
-/** Changes that are under way together. */
+/** Concurrent changes. */
 const CHANGES_AT_ONCE = 16;
 
 /** A sort key has at most 1,024 bytes, and a character up to three or, as a pair, four. */
@@ -16,11 +16,10 @@ const LONGEST_NAME = 1000;
 const STEM_LENGTH = 300;
 
 /**
- * A row each. A page that is cached is one read unit and one write unit, as its row is below 1 KB. Rows of one
- * site are in one partition, which takes a thousand writes a second: far more than a site can be asked for.
- *
- * A change is conditional on the row being the one that was read. Every write has a mark of its own, so that one whose
- * reply was lost is recognised and not made twice.
+ * One row each. A cached page is one read unit and one write unit, because its row is below 1 KB. Rows of one site are
+ * in one partition, which takes a thousand writes a second: far more than a site can be asked for.
+ * A change is conditional on the row being unchanged since it was read. Every write has its own mark, so that one whose
+ * reply was lost is recognised and not repeated.
  */
 export class DynamoSiteRows<Document> implements SiteRows<Document> {
   readonly #table: Table;
@@ -46,7 +45,7 @@ export class DynamoSiteRows<Document> implements SiteRows<Document> {
   async change(changes: readonly RowChange<Document>[]): Promise<readonly (Document | null)[]> {
     await this.#list(new Set(changes.map(({ row }) => row.site)));
     const known = await this.#table.getAll(changes.map(({ row }) => this.#key(row)));
-    // Changes of one row are made one after another: the others are made on what was read for all of them.
+    // Changes of one row are made one after another: each is based on the result of the previous one.
     const chains = new Map<string, { readonly change: RowChange<Document>; readonly at: number }[]>();
     for (const [at, change] of changes.entries()) {
       const { pk, sk } = this.#key(change.row);

@@ -12,11 +12,10 @@ import { UnderWay } from './queue/under-way.ts';
 import { changeVisibility, extensionSeconds, type Hiding, hideSeconds } from './queue/visibility.ts';
 
 /**
- * A standard SQS queue per lane. It keeps nothing of what it hands out: a receipt says by itself which queue it belongs
- * to and since when, so that another object, in the thread of a heartbeat, can extend what this one received.
- *
- * Whatever fails after the SDK's retries is reported and passed over, because a message is only a hint: one that could
- * not be deleted comes again and finds its batch gone, one that could not be sent is named as refused.
+ * A standard SQS queue per lane. It keeps no record of what it hands out: a receipt itself says which queue it belongs
+ * to and since when, so that another object, in a heartbeat's thread, can extend what this one received.
+ * Whatever fails after the SDK's retries is reported and ignored, because a message is only a hint: one that could not
+ * be deleted comes again and finds its batch gone, one that could not be sent is reported as refused.
  */
 export class SqsWorkQueue implements WorkQueue, DeadLetters {
   readonly #deps: SqsQueueDeps;
@@ -194,7 +193,7 @@ interface SqsQueueDeps {
 /** As long as a request lingers, and then what it brought is given back. */
 const CLOSE_MS = LINGER_MS + 500;
 
-/** A worker that may not send must not receive it over and over, either: that would end as a dead letter. */
+/** A worker without permission to send must not receive it over and over either: that would end as a dead letter. */
 const NOT_SENT_HIDE_MS = 10 * 60_000;
 
 /** Time enough to ask the ledger about them; when it cannot be asked, they are there again soon. */
@@ -206,12 +205,12 @@ interface LaneQueue {
   readonly hide: (hidings: readonly Hiding[]) => Promise<void>;
 }
 
-/** Those that are none of ours are passed over. */
+/** Receipts that are not ours are ignored. */
 function receiptsIn(texts: readonly string[]): Receipt[] {
   return texts.map(readReceipt).filter((receipt) => receipt !== null);
 }
 
-/** SQS says that there is no such queue, and not which. */
+/** SQS says that there is no such queue, but not which. */
 function named(error: unknown, queueUrl: string): unknown {
   if (!(error instanceof Error) || error.name !== 'QueueDoesNotExist') return error;
   const advice =

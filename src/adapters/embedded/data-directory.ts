@@ -4,17 +4,17 @@ import { errorCode } from '../../domain/error-code.ts';
 
 export const LEDGER_FILE = 'ledger.db';
 export const RESULTS_FOLDER = 'results';
-/** Names the store that belongs to this ledger (`result-root.ts`). */
+/** Identifies the store that belongs to this ledger (`result-root.ts`). */
 export const RESULTS_NOTE = 'results-id';
 
-/** Only the user that runs Trawl reads what users submit and sites answer. */
+/** Only the user that runs Trawl may read what users submit and sites answer. */
 export const PRIVATE_FILE = 0o600;
 export const PRIVATE_FOLDER = 0o700;
 
 /** What the check of a data directory writes with; a test may put a disk in its place that cannot be written. */
 type StartDisk = Pick<typeof nodeFs, 'mkdirSync' | 'writeFileSync' | 'rmSync'>;
 
-/** Thrown at the start: no waiting will make this directory usable, and the message says what would. */
+/** Thrown at the start: waiting will not make this directory usable, and the message says what would. */
 export class UnusableDataDirectory extends Error {
   constructor(message: string, cause?: unknown) {
     super(message, { cause });
@@ -42,7 +42,7 @@ function mustBeWritable(dataDir: string, disk: StartDisk): void {
     disk.rmSync(probe, { force: true });
   } catch (error) {
     const why = WHY_NOT_WRITABLE.get(errorCode(error) ?? '');
-    // A disk that is full or fails now may be well again: that is the ledger's to report.
+    // A disk that is full or fails now may recover: the ledger reports that.
     if (why === undefined) return;
     throw new UnusableDataDirectory(
       `cannot write to the data directory ${dataDir}: ${why}, or use another data directory (--data-dir, TRAWL_DATA_DIR).`,
@@ -95,7 +95,7 @@ function sizeOf(file: string): number | null {
   return nodeFs.statSync(file, { throwIfNoEntry: false })?.size ?? null;
 }
 
-/** Whether the folder holds anything but what was left unfinished. */
+/** Whether the folder contains anything but unfinished files. */
 function hasEntries(folder: string): boolean {
   try {
     const opened = nodeFs.opendirSync(folder);

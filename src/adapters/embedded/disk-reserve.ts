@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { StorageTrouble } from '../../ports/storage-trouble.ts';
 import { asStorageTrouble } from './disk-trouble.ts';
 
-/** Enough to write down what is paused and why, and to settle what is in flight. */
+/** Enough to record what is paused and why, and to settle what is in flight. */
 const RESERVE_BYTES = 4 * 2 ** 20;
 
 /**
- * A file that is there to be removed: on a disk that is full nothing can be written any more, not even that a job is paused
- * because the disk is full. It is laid up again only when there is twice the room, so that giving it up does not pass for
- * the end of the trouble.
+ * A file that exists to be removed: on a full disk nothing can be written, not even that a job is paused because the
+ * disk is full. It is created again only when there is twice the space, so that removing it does not look like the end
+ * of the trouble.
  */
 export class DiskReserve {
   readonly #folder: string;

@@ -2,10 +2,10 @@ import { errorCode } from '../../domain/error-code.ts';
 import { StorageTrouble } from '../../ports/storage-trouble.ts';
 
 const FULL = new Set(['ENOSPC', 'EDQUOT', 'EFBIG']);
-/** What speaks against the disk or our right to it, and not against the call: another call would fail the same way. */
+/** Errors about the disk or our access to it, not about the call: another call would fail the same way. */
 const FAILING = new Set(['EIO', 'EROFS', 'EACCES', 'EPERM', 'ENXIO', 'ENODEV', 'ESTALE', 'EMFILE', 'ENFILE']);
 
-/** The error to throw for one of the file system's: StorageTrouble where the disk is to blame, otherwise itself. */
+/** The error to throw for one of the file system: StorageTrouble if the disk is to blame, otherwise itself. */
 export function asStorageTrouble(error: unknown, doing: string): unknown {
   const code = errorCode(error);
   if (code === null || !(error instanceof Error)) return error;

@@ -5,7 +5,7 @@ import { type HostRecord, type HostRecords, MAX_RECORDED_HOSTS, type SeenReport 
 import type { Committer } from './ledger/committer.ts';
 import type { Tables } from './ledger/tables.ts';
 
-/** A row per job and host, beside the other rows of the job. Not waited for on the disk: it guards nothing. */
+/** A row per job and host, next to the other rows of the job. Writes do not wait for the disk: it protects nothing. */
 export class EmbeddedHostRecords implements HostRecords {
   readonly #tables: Tables;
   readonly #committer: Committer;

@@ -5,9 +5,9 @@ import type { Committer } from './ledger/committer.ts';
 import type { Statements } from './ledger/statements.ts';
 
 /**
- * A row per line, written once per reservation and not waited for on the disk: a machine that crashed has forgotten its
- * workers, too. It is written at all because the next owner must know what workers still use, and when a slow host was
- * visited last.
+ * A row per line, written once per reservation without waiting for the disk: after a crash of the machine its workers
+ * are gone as well. It is written at all because the next owner must know what workers still use, and when a slow host
+ * was last visited.
  */
 export class EmbeddedHostShares implements HostShares {
   readonly #sql: Statements;
@@ -38,5 +38,5 @@ export class EmbeddedHostShares implements HostShares {
 /** Lines that are no longer used cost nothing but room. */
 const SWEEP_EVERY = 1000;
 
-/** Should the clock be set back. */
+/** In case the clock is set back. */
 const KEPT_MS = 3_600_000;

@@ -3,7 +3,7 @@ import type { Lead, Leadership } from '../../ports/leadership.ts';
 import type { Committer } from './ledger/committer.ts';
 import type { Statements } from './ledger/statements.ts';
 
-/** A row beside the jobs. One process owns the ledger, but several controllers in it or through it may want to lead. */
+/** A row next to the jobs. One process owns the ledger, but several controllers may want to lead. */
 export class EmbeddedLeadership implements Leadership {
   readonly #sql: Statements;
   readonly #committer: Committer;

@@ -32,18 +32,18 @@ import { EmbeddedSiteBook } from './site-book.ts';
 import { EmbeddedSiteRows } from './site-rows.ts';
 
 export interface EmbeddedLedgerOptions {
-  /** Made if it is not there. Only one process can have it open. */
+  /** Created if it does not exist. Only one process can have it open. */
   readonly dataDir: string;
   readonly clock: Clock;
-  /** For tests: what is done instead of a sync of the log. */
+  /** For tests: replaces syncing the log. */
   readonly sync?: Sync;
   /** How long settles are gathered before they are synced together. */
   readonly gatherMs?: number;
-  /** Names this run of the machine: another one than last time means that the machine went down. */
+  /** Identifies this boot of the machine: if it changed, the machine was restarted or crashed. */
   readonly bootId?: string;
-  /** For how long workers of a former process keep their leases without being heard. */
+  /** How long workers of a former process keep their leases without reporting. */
   readonly leaseGraceMs?: number;
-  /** Workers that cannot have outlived a former process: what they held is pending again at once. */
+  /** Workers that cannot have outlived a former process: their batches are pending again at once. */
   readonly diedWithOwner?: (worker: string) => boolean;
 }
 
@@ -58,16 +58,18 @@ export interface EmbeddedLedgerHandle {
   readonly errorRows: SiteRows<PathErrors>;
   /** A small durable write. Throws StorageTrouble while there is no room. */
   probe(): Promise<void>;
-  /** Whether the files of the ledger are still the ones that were opened: then the directory is this process's to use. */
+  /**
+   * Whether the files of the ledger are still the ones that were opened: then this process still owns the directory.
+   */
   isInPlace(): boolean;
   /**
-   * To be called before work begins. If the machine went down since the ledger was last open, checks the artifacts that
-   * were recorded just before, and reopens items whose bytes are not there; returns how many. Otherwise does nothing.
+   * Call it before work begins. If the machine crashed since the ledger was last open, checks the artifacts that were
+   * recorded just before, and reopens items whose bytes are missing; returns how many. Otherwise does nothing.
    */
   recoverAfterMachineCrash(check: ArtifactCheck): Promise<number>;
-  /** The database may not grow beyond this; null for no limit but the disk's. */
+  /** Maximum size of the database; null for no limit but the disk's. */
   limitSize(bytes: number | null): void;
-  /** Waits for what was begun, and puts everything into the database file. */
+  /** Waits for work under way, and writes everything into the database file. */
   close(): Promise<void>;
   /** Behaves as if the process were killed now: pending writes are dropped, and no more answers are given. */
   crash(): void;
@@ -98,9 +100,9 @@ function openOwned(options: EmbeddedLedgerOptions, lock: OwnerLock, database: Da
   database.transaction(() => {
     recoverInFlight(tables, clock.now(), { leaseGraceMs, diedWithOwner });
     tables.flush();
-    // The processes that were making them are gone: one process owns the ledger.
+    // The processes that were creating them are gone: one process owns the ledger.
     sql.dropAllDrafts.run();
-    // What was handed out last may not have reached the disk, and its names must not be given out again.
+    // The last numbers may not have reached the disk, and must not be used again.
     if (afterMachineCrash) sql.skipBatchNumbers.run(BATCH_NUMBERS_SKIPPED);
     else if (lastBootId !== bootId) sql.setMeta.run(BOOT_ID, bootId);
   });
@@ -186,7 +188,7 @@ function machineBootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();
   } catch {
-    // Where the system has none, a crash of the machine is not noticed, and nothing is checked.
+    // If the system has none, a crash of the machine is not noticed, and nothing is checked.
     return 'unknown';
   }
 }

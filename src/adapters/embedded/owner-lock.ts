@@ -22,7 +22,7 @@ export class OwnerLock {
   }
 
   release(): void {
-    // In a directory that was put in the place of ours, it is another owner's.
+    // In a directory that replaced ours, it belongs to another owner.
     if (readPid(this.#pidFile) === String(process.pid)) rmSync(this.#pidFile, { force: true });
     this.#db.close();
   }
@@ -48,7 +48,7 @@ export function takeOwnership(dataDir: string): OwnerLock {
   return new OwnerLock(db, pidFile);
 }
 
-/** A disk without room for a number is the ledger's to complain about. */
+/** If the disk has no space for a number, the ledger reports that. */
 function writePid(pidFile: string): void {
   try {
     writeFileSync(pidFile, `${process.pid}\n`, { mode: PRIVATE_FILE });

@@ -22,7 +22,7 @@ function takeRightsOfOthers(file: string): void {
   try {
     chmodSync(file, PRIVATE_FILE);
   } catch (error) {
-    // The file of another user that we may write all the same: its mode is that user's to choose.
+    // The file of another user that we may write anyway: its mode is that user's choice.
     if (errorCode(error) !== 'EPERM') throw error;
   }
 }

@@ -136,14 +136,14 @@ export class FileResultStore implements ResultStore {
     } catch (error) {
       throw asStorageTrouble(this.#root.explain(error), `cannot remove ${prefix}`);
     } finally {
-      // Where it could not be moved away at once, folders were found while it was removed.
+      // If it could not be moved away at once, folders were found while it was removed.
       this.#folders.forgetAll();
     }
   }
 
   /**
-   * Whether the bytes that were recorded are there, whole. Files are not synced one by one, so after the machine went
-   * down the last ones may be short or empty under their right name.
+   * Whether the recorded bytes are complete. Files are not synced one by one, so after a crash of the machine the last
+   * ones may be short or empty under their right name.
    */
   check(artifact: StoredArtifact): Promise<boolean> {
     return this.#reading.check(artifact);
@@ -158,7 +158,7 @@ export class FileResultStore implements ResultStore {
     }
   }
 
-  /** Removes what processes that died left unfinished; returns how many files and folders that were. */
+  /** Removes unfinished files of dead processes; returns how many files and folders there were. */
   async sweep(): Promise<number> {
     try {
       return await this.#unfinished.sweep();
@@ -226,7 +226,7 @@ interface Prepared extends Placed {
   readonly stored: StoredBytes;
 }
 
-/** The same key twice is not for one folder: the second put has to meet the first. */
+/** A repeated key cannot share the folder: the second put must meet the first. */
 function areInOneFolder(files: readonly Prepared[]): boolean {
   const folder = files[0]?.path.folders.join('/');
   return (

@@ -17,7 +17,7 @@ export class EmbeddedWorkQueue implements WorkQueue {
 
   constructor(clock: Clock) {
     this.#clock = clock;
-    // Receipts of an earlier life of this process must not be taken for ours.
+    // Receipts of an earlier run of this process must not be accepted.
     const life = clock.id();
     this.#lanes = new Map(LANES.map((lane) => [lane, new LaneState(`${lane}-${life}`)]));
   }
@@ -100,7 +100,7 @@ export class EmbeddedWorkQueue implements WorkQueue {
       const admission = new Admission(receiver.room.now());
       const share = Math.min(admission.left, Math.ceil(mailbox.waiting / receivers.size));
       const taken = mailbox.take(share, admission, now + receiver.hideMs, now);
-      // What waits may all be of jobs that have their share of this receiver.
+      // All waiting messages may be of jobs that already have their share of this receiver.
       if (taken.length === 0) continue;
       receivers.delete(receiver);
       receiver.resolve(taken);

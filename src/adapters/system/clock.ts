@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Clock } from '../../ports/clock.ts';
 
-/** The one real clock: nothing else in `src/` reads the time, waits, or draws a number. */
+/** The only real clock: nothing else in `src/` reads the time, waits, or draws a random number. */
 export class SystemClock implements Clock {
   readonly #nextId = idsInOrder();
 
@@ -30,7 +30,7 @@ export class SystemClock implements Clock {
 
     function wake(): void {
       clearTimeout(timer);
-      // A signal may live as long as the process, and would remember every sleep that it was given to.
+      // A signal may live as long as the process, and would remember every sleep that used it.
       signal?.removeEventListener('abort', wake);
       resolve();
     }

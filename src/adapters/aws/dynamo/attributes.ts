@@ -6,7 +6,7 @@ export interface Key {
   readonly sk: string;
 }
 
-/** A row as the SDK has it, and short ways to write and to read one. */
+/** A row as the SDK represents it, with short functions to write and read one. */
 export type Row = Readonly<Record<string, AttributeValue>>;
 
 export function text(value: string): AttributeValue {
@@ -41,7 +41,7 @@ export function numOf(row: Row, name: string): number {
   return Number(value);
 }
 
-/** 0 where it was never written: what is only ever added to begins with nothing. */
+/** 0 if it was never written: a counter that is only added to begins with nothing. */
 export function countOf(row: Row, name: string): number {
   return Number(row[name]?.N ?? 0);
 }

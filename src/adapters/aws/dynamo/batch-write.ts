@@ -6,8 +6,8 @@ import { translated } from './errors.ts';
 import { rowBytes } from './row-size.ts';
 
 /**
- * Puts and deletes rows, without conditions, in no order, and not all or nothing: after a failure some are there and
- * some are not. So it is for rows to which nothing refers yet, or any more. No two requests may be about the same key.
+ * Puts and deletes rows, without conditions, in no order, and not atomically: after a failure some are there and some
+ * are not. So it is only for rows to which nothing refers yet, or any more. No two requests may be about the same key.
  */
 export async function writeAll(
   dynamo: DynamoDBClient,
@@ -27,9 +27,9 @@ export async function writeAll(
 }
 
 /**
- * DynamoDB calls a batch a success when it wrote any of it, and hands the rest back: most often because a partition was
- * asked for more than it may give. The pause before the rest is sent again grows while nothing goes through, and is drawn
- * by lot, so that many who were turned away together do not come back together.
+ * DynamoDB considers a batch successful if it wrote any of it, and returns the rest, most often because a partition was
+ * over its limit. The pause before the rest is sent again grows while nothing succeeds, and is randomised, so that many
+ * callers that were turned away together do not come back together.
  */
 async function writeUntilDone(
   tableName: string,
@@ -60,11 +60,11 @@ async function writeUntilDone(
 const BATCHES_AT_ONCE = 8;
 const FIRST_PAUSE_MS = 50;
 const LONGEST_PAUSE_MS = 5000;
-/** A table on demand takes more within seconds of being asked for it. */
+/** An on-demand table scales up within seconds. */
 const GIVE_UP_AFTER_MS = 30_000;
 /** DynamoDB's limit. */
 const MAX_REQUESTS = 25;
-/** Its limit is 16 MB on the wire, where bytes stand as base64 and a text may be written with escapes. */
+/** Its limit is 16 MB on the wire, where bytes are base64 and texts may contain escapes. */
 const MAX_BYTES = 6 * 2 ** 20;
 
 function batchesOf(requests: readonly WriteRequest[]): readonly (readonly WriteRequest[])[] {

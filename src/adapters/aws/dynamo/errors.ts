@@ -1,6 +1,6 @@
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
 
-/** Errors that say what is to be put right, and that no repetition would cure. */
+/** Errors that need a correction, and that repeating the call would not fix. */
 const OURS = new Set([
   'ValidationException',
   'AccessDeniedException',
@@ -16,7 +16,7 @@ export function isConditionFailed(error: unknown): boolean {
   return error instanceof Error && error.name === 'ConditionalCheckFailedException';
 }
 
-/** Translates an error that the SDK gave up on: trouble that passes, or something that an operator has to repair. */
+/** Translates an error that the SDK gave up on: temporary trouble, or something that an operator has to repair. */
 export function translated(what: string, table: string, error: unknown): Error {
   if (error instanceof StorageTrouble) return error;
   const { name, message } = error instanceof Error ? error : new Error(String(error));

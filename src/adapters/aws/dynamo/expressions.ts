@@ -1,7 +1,7 @@
 import { num, type Row } from './attributes.ts';
 
 /**
- * What becomes of a row, as an expression of DynamoDB. In expressions the attribute `name` is always written `#name`,
+ * A change of a row, as an expression of DynamoDB. In expressions the attribute `name` is always written `#name`,
  * because hundreds of names are reserved words.
  */
 export interface Change {
@@ -15,7 +15,7 @@ export interface Condition {
   readonly values?: Row;
 }
 
-/** The row has these attributes afterwards, and the others that it had. */
+/** Sets these attributes and keeps the others. */
 export function setting(attributes: Row): Change {
   const names = Object.keys(attributes);
   return {
@@ -32,7 +32,10 @@ export function sameVersion(version: number): Condition {
   return { expression: '#version = :ifVersion', values: { ':ifVersion': num(version) } };
 }
 
-/** All but the change itself, as the SDK wants it. DynamoDB refuses empty maps, and names that no expression has. */
+/**
+ * Everything but the change itself, in the form the SDK takes. DynamoDB refuses empty maps, and names that no
+ * expression uses.
+ */
 export function expressionsOf(when: Condition | undefined, change?: Change) {
   const names = `${change?.change} ${when?.expression}`.match(/#\w+/g) ?? [];
   const values = { ...change?.values, ...when?.values };

@@ -1,13 +1,13 @@
 import { deflateRawSync, inflateRawSync } from 'node:zlib';
 
-/** A row may have 400 KB, with its names. */
+/** A row may have 400 KB, including its names. */
 const PIECE_BYTES = 350_000;
 /** Inputs and outcomes of one row or one family of rows, before they are packed: what is read is read whole. */
 export const MAX_PACKED_JSON = 1_500_000;
 
 /**
- * JSON packed for rows that are paid by the kilobyte: a hundred items alike take a fifth of their size. Cut where it is
- * too large for one row, which only very large inputs are.
+ * JSON compressed for rows that are billed by the kilobyte: a hundred similar items take a fifth of their size. Split
+ * if it is too large for one row, which only happens for very large inputs.
  */
 export function packJson(value: unknown): readonly Uint8Array[] {
   const packed = deflateRawSync(Buffer.from(JSON.stringify(value)));

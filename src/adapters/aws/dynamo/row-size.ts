@@ -1,7 +1,7 @@
 import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 import type { Row } from './attributes.ts';
 
-/** Bytes of a row as DynamoDB counts them: names and values; a write is billed by the kilobyte begun. */
+/** Size of a row as DynamoDB counts it: names and values; a write is billed per started kilobyte. */
 export function rowBytes(row: Row): number {
   let sum = 0;
   for (const [name, value] of Object.entries(row)) sum += Buffer.byteLength(name) + valueBytes(value);

@@ -26,12 +26,13 @@ export type Action =
   | (Change & { readonly update: Key; readonly when?: Condition })
   | { readonly remove: Key; readonly when?: Condition };
 
-/** `refused`: a condition did not hold, of the actions at these places, and nothing was changed. */
+/** `refused`: the conditions of the actions at these positions did not hold, and nothing was changed. */
 type TransactAnswer = { readonly kind: 'done' } | { readonly kind: 'refused'; readonly at: readonly number[] };
 
 /**
- * The table, as little of it as the ledger needs. Reads are consistent unless they need not be. A write that counts is always a transaction with
- * a token: when its reply is lost and the SDK sends it again, DynamoDB knows it and does not carry it out a second time.
+ * The operations of the table that the ledger needs. Reads are consistent unless they need not be. A write that counts
+ * is always a transaction with a token: if its reply is lost and the SDK sends it again, DynamoDB recognises it and
+ * does not apply it a second time.
  */
 export class Table {
   readonly #dynamo: DynamoDBClient;
@@ -51,10 +52,10 @@ export class Table {
     return Item ?? null;
   }
 
-  /** In the order of the keys, null for what is not there. */
+  /** In the order of the keys; null for rows that do not exist. */
   async getAll(keys: readonly Key[]): Promise<readonly (Row | null)[]> {
     const found = new Map<string, Row>();
-    // It refuses to be asked for one twice.
+    // DynamoDB refuses to read the same key twice in one request.
     const different = [...new Map(keys.map(keyOf).map((key) => [nameOf(key), key])).values()];
     for (let at = 0; at < different.length; at += 100) {
       let wanted = different.slice(at, at + 100);
@@ -101,7 +102,7 @@ export class Table {
     await this.#unlessRefused('PutItem', () => this.#dynamo.send(new PutItemCommand(input)));
   }
 
-  /** Without conditions, in no order and not all or nothing: for rows to which nothing refers yet. */
+  /** Without conditions, in no order and not atomically: for rows to which nothing refers yet. */
   async putAll(rows: readonly Row[]): Promise<void> {
     const requests = rows.map((row) => ({ PutRequest: { Item: row } }));
     await writeAll(this.#dynamo, this.name, requests, this.#clock);
@@ -113,7 +114,7 @@ export class Table {
     await writeAll(this.#dynamo, this.name, requests, this.#clock);
   }
 
-  /** Keys of the index of what is due up to `until`, earliest first; behind by some moments. */
+  /** Keys of the index of due batches up to `until`, earliest first; lags by moments. */
   due(shard: string, until: number, limit: number): Promise<readonly Due[]> {
     return this.#due(shard, '<=', until, limit);
   }
@@ -146,7 +147,7 @@ export class Table {
     return found;
   }
 
-  /** Only for what may be done twice without harm. False if the condition did not hold. */
+  /** Only for changes that are safe to apply twice. False if the condition did not hold. */
   async update(key: Key, change: Change, when: Condition): Promise<boolean> {
     const input = {
       TableName: this.name,
@@ -164,7 +165,7 @@ export class Table {
   }
 
   async transact(actions: readonly Action[]): Promise<TransactAnswer> {
-    // One token however often it is sent, by the SDK or by us: it is the same transaction.
+    // The same token however often it is sent, by the SDK or by us: it is the same transaction.
     const input = {
       TransactItems: actions.map((action) => itemOf(this.name, action)),
       ClientRequestToken: tokenOf(this.#clock),
@@ -176,7 +177,7 @@ export class Table {
       } catch (error) {
         const at = refusedActions(error);
         if (at !== null && at.length > 0) return { kind: 'refused', at };
-        // Another transaction was at one of the rows at this moment, or this one still is.
+        // Another transaction is using one of the rows at this moment, or this one still is.
         if (at === null && !isInProgress(error)) throw translated('TransactWriteItems', this.name, error);
       }
       await this.#pause('TransactWriteItems', tries);
@@ -195,7 +196,7 @@ export class Table {
         return true;
       } catch (error) {
         if (isConditionFailed(error)) return false;
-        // A transaction was at the row at this moment.
+        // A transaction is using the row at this moment.
         if (!isConflict(error)) throw translated(what, this.name, error);
       }
       await this.#pause(what, tries);
@@ -226,14 +227,14 @@ interface RowQuery {
   readonly pk: string;
   /** The beginning of the sort key. */
   readonly begins?: string;
-  /** Behind this one, in the direction of the query. */
+  /** After this one, in the direction of the query. */
   readonly after?: string;
   /** Sort keys from here on, this one included … */
   readonly from?: string;
   /** … and up to here. */
   readonly to?: string;
   readonly backwards?: boolean;
-  /** Half the price, for callers that can do without the latest writes. */
+  /** Half the price, for callers that do not need the latest writes. */
   readonly mayBeBehind?: boolean;
   readonly limit?: number;
 }
@@ -292,7 +293,7 @@ function itemOf(table: string, action: Action): TransactWriteItem {
   return { Update: { TableName: table, Key: keyOf(update), UpdateExpression: change, ...expressionsOf(when, action) } };
 }
 
-/** The places of the actions whose condition did not hold; none for other reasons; null for another error. */
+/** The positions of the actions whose condition did not hold; empty for other reasons; null for another error. */
 function refusedActions(error: unknown): readonly number[] | null {
   if (!(error instanceof TransactionCanceledException)) return null;
   const reasons = error.CancellationReasons ?? [];
@@ -301,7 +302,7 @@ function refusedActions(error: unknown): readonly number[] | null {
   return reasons.flatMap(({ Code }, place) => (Code === 'ConditionalCheckFailed' ? [place] : []));
 }
 
-/** Reasons that are none, or that are gone when one tries again. */
+/** Reasons that are none, or that disappear when the call is repeated. */
 const PASSING = new Set([
   'None',
   'ConditionalCheckFailed',

@@ -13,7 +13,7 @@ import type { IdTable } from './id-table.ts';
  */
 export class IdCache {
   readonly #maxBytes: number;
-  /** Those used last stand last. */
+  /** Most recently used last. */
   readonly #known = new Map<string, IdTable | IdFilter>();
   /** Parts read one by one, of runs that are not cached as a table. */
   readonly #partsRead = new Map<string, number>();

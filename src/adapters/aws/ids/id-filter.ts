@@ -1,8 +1,8 @@
 import { BloomFilter } from '../../../domain/bloom-filter.ts';
 
 /**
- * What is kept of a table when memory is short: says of a hash that it is certainly not among these, or that it may be
- * (about once in five thousand when it is not). A Bloom filter of two and a half bytes an entry.
+ * What is kept of a table when memory is short: says whether a hash is certainly not among these, or may be (wrong
+ * about once in five thousand). A Bloom filter with two and a half bytes per entry.
  */
 export class IdFilter extends BloomFilter {
   constructor(hashes: Iterable<number>, entries: number) {

@@ -15,20 +15,20 @@ export interface IdIndexDeps {
   readonly clock: Clock;
   /** Limit for all jobs together. */
   readonly maxCacheBytes?: number;
-  /** 32 bits. For tests, in which different ids are to meet. */
+  /** 32 bits. Replaced by tests in which different ids must collide. */
   readonly hashOf?: (inc: string, itemId: string) => number;
 }
 
-/** Answers for each pair whether the item at that place has that id. */
+/** Resolves, for each pair, to whether the item at that place has that id. */
 export type ConfirmPlaces = (
   pairs: readonly { readonly seq: number; readonly itemId: string }[],
 ) => Promise<readonly boolean[]>;
 
 /** A run that was written, and to which nothing refers yet. A caller that cannot know how it ended calls neither. */
 interface Appended {
-  /** What the job's list is to be. */
+  /** The new list of the job. */
   readonly runs: readonly RunRef[];
-  /** The list is in force: what it replaces is deleted. Nothing is wrong if that fails, or never happens. */
+  /** The list is in force: what it replaces is deleted. It does no harm if that fails or never happens. */
   committed(): Promise<void>;
   /** The list will certainly never be in force: what was written for it is deleted. */
   lost(): Promise<void>;
@@ -62,7 +62,7 @@ export class IdIndex {
     return this.#cache.bytes;
   }
 
-  /** Places that may have the id, for each of the ids. None: the job certainly does not have it. */
+  /** Places that may have the id, for each of the ids. Empty: the job certainly does not have it. */
   async find({ inc, runs }: IdJob, itemIds: readonly string[]): Promise<readonly (readonly number[])[] | 'moved'> {
     const search = new Search(itemIds.map((itemId) => this.#hashOf(inc, itemId)));
     const looks: Look[] = [];
@@ -86,7 +86,7 @@ export class IdIndex {
     return hasLooked && hasRead.every(Boolean) ? search.found : 'moved';
   }
 
-  /** The place of each of the ids, null for those that the job does not have. */
+  /** The place of each id; null for those that the job does not have. */
   async locate(
     job: IdJob,
     itemIds: readonly string[],
@@ -102,8 +102,8 @@ export class IdIndex {
   }
 
   /**
-   * Writes a run of these ids, which the job does not have and which all differ; the first is at the place after the last
-   * run. It has no effect until the caller has put the answer's list into force.
+   * Writes a run of these ids, which the job does not have and which all differ; the first is at the place after the
+   * last run. It has no effect until the caller has put the returned list into force.
    */
   async append({ inc, runs }: IdJob, itemIds: readonly string[]): Promise<Appended | 'moved'> {
     if (itemIds.length === 0) return { runs, committed: async () => {}, lost: async () => {} };
@@ -157,7 +157,7 @@ export class IdIndex {
     return true;
   }
 
-  /** From memory where they are, and kept there. */
+  /** From memory if they are cached, and cached otherwise. */
   async #tablesOf(inc: string, runs: readonly RunRef[]): Promise<readonly IdTable[] | 'moved'> {
     const tables = new Map<RunRef, IdTable>();
     for (const run of runs) {
@@ -180,7 +180,7 @@ export class IdIndex {
     try {
       await this.#rows.delete(inc, runs);
     } catch (error) {
-      // What is left is garbage, and goes with the job: no reason to fail an addition that has succeeded.
+      // What is left is garbage, and is removed with the job: no reason to fail an addition that has succeeded.
       if (!(error instanceof StorageTrouble)) throw error;
     }
   }
@@ -192,7 +192,7 @@ const MAX_CACHE_BYTES = 64 * 2 ** 20;
 const GROUPS_READ_AT_ONCE = 4;
 const PARTS_PER_GROUP = 100;
 
-/** A part that is read for the sake of these ids, by their places in the list. */
+/** A part that is read for these ids, given by their positions in the list. */
 interface Look extends RunPart {
   readonly asked: readonly number[];
 }
@@ -240,7 +240,7 @@ function saltedHash(inc: string, itemId: string): number {
   return hash('sha256', `${inc}\n${itemId}`, 'buffer').readUInt32BE(0);
 }
 
-/** Ten characters, of which no two among millions are the same: they stand in every row, and in the job's list. */
+/** Ten characters, unique among millions: they are in every row, and in the job's list. */
 function shortened(id: string): string {
   return hash('sha256', id, 'base64url').slice(0, 10);
 }

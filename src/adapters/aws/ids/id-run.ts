@@ -11,18 +11,18 @@ export interface RunRef {
   readonly to: number;
   /** How often its entries have been merged. */
   readonly level: number;
-  /** Rows that it is cut into, by hash. */
+  /** The number of rows it is split into, by hash. */
   readonly parts: number;
 }
 
-/** What an id index needs to know of a job. */
+/** What an id index needs to know about a job. */
 export interface IdJob {
-  /** Names this incarnation of the job: another job of the same id has another one. */
+  /** Identifies this incarnation of the job: another job with the same id has another one. */
   readonly inc: string;
   readonly runs: readonly RunRef[];
 }
 
-/** The list as the job's row holds it, some 25 characters a run: every write of that row pays for them. */
+/** The list as stored in the job's row, some 25 characters per run: every write of that row pays for them. */
 export function encodeRuns(runs: readonly RunRef[]): string {
   return runs.map(({ id, to, level, parts }) => [id, to, level, parts].join(':')).join(',');
 }
@@ -54,14 +54,14 @@ const ENTRIES_PER_PART = 1000;
 
 interface MergePlan {
   readonly kept: readonly RunRef[];
-  /** To be taken into the new run. */
+  /** Runs to be merged into the new one. */
   readonly merged: readonly RunRef[];
   readonly level: number;
 }
 
 /**
- * Where entries that come behind these runs go: into a run of their own, or together with the fifteen before them that
- * are of the same level; and if that makes the sixteenth of the next level, with these too, in the same writing.
+ * Where entries after these runs go: into their own run, or together with the fifteen before them of the same level;
+ * and if that makes the sixteenth of the next level, with those too, in the same write.
  */
 export function planMerge(runs: readonly RunRef[], added: number): MergePlan {
   let kept = runs.length;

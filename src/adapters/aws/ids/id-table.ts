@@ -63,7 +63,7 @@ export class IdTable {
     for (let at = 1; at < this.#words.length; at += 2) yield this.#words[at] ?? 0;
   }
 
-  /** Every part is there, were it empty: one that is missing when it is read was deleted. */
+  /** Every part exists, even if it is empty: one that is missing when it is read was deleted. */
   cut(parts: number): readonly Uint8Array[] {
     const cuts: Uint8Array[] = [];
     let from = 0;

@@ -5,23 +5,23 @@ import { json, jsonOf, maybeText, num, numOf, type Row, text, textOf } from '../
 import type { Condition } from '../dynamo/expressions.ts';
 import { type BatchName, batchIdOf, batchKey, batchNameOf } from './keys.ts';
 
-/** An item that is in a batch or waits for one. Deliveries without the one that the batch's own claim makes. */
+/** An item that is in a batch or waits for one. Deliveries exclude the one made by the batch's own claim. */
 export interface FlyingItem {
   readonly seq: number;
   readonly deliveries: number;
   readonly strikes: number;
 }
 
-/** A batch in flight. All its items are of one chunk. */
+/** A batch in flight. All its items are in one chunk. */
 export interface Batch {
   readonly name: BatchName;
   readonly jobId: string;
   readonly lane: Lane;
   readonly suspect: boolean;
   readonly queuedAt: number;
-  /** The job's, for attempts whose scraper had another. */
+  /** The job's version, for attempts whose scraper had another. */
   readonly scraperVersion: string;
-  /** In the order in which they are to be carried out; those that are settled are not in it any more. */
+  /** In the order in which they are processed; settled ones are removed. */
   readonly unsettled: readonly FlyingItem[];
   readonly hold: Hold | null;
   /** Grows with every change of the row but a renewal. */
@@ -36,7 +36,10 @@ export interface Hold {
   readonly begun: number | null;
 }
 
-/** Neighbours alike as one: a row is paid by the kilobyte and written three times, and most batches are one such run. */
+/**
+ * Similar neighbours as one: a row is billed by the kilobyte and written three times, and most batches are one such
+ * run.
+ */
 type PackedRun = readonly [first: number, count: number, deliveries: number, strikes: number];
 
 export function packItems(items: readonly FlyingItem[]): Row[string] {
@@ -101,7 +104,7 @@ export function refOf({ name, jobId, lane }: Batch): BatchRef {
   return { jobId, batchId: batchIdOf(name), lane };
 }
 
-/** Items that are still to be carried out; in a cancelled job (`isShut`), which leaves the row as it is, fewer than it has. */
+/** Items still to be processed; in a cancelled job (`isShut`), which leaves the row unchanged, fewer than it has. */
 export function openItems({ unsettled, hold }: Batch, isShut: boolean): readonly FlyingItem[] {
   return isShut ? unsettled.slice(0, leftByCancel(hold !== null)) : unsettled;
 }
@@ -111,7 +114,7 @@ export function deliveriesOf({ hold }: Batch, item: FlyingItem): number {
   return item.deliveries + (hold === null ? 0 : 1);
 }
 
-/** The index of what is due is spread, so that all batches of all jobs are not one partition's. */
+/** The index of due batches is spread, so that all batches of all jobs are not in one partition. */
 export const DUE_SHARDS = 4;
 
 export function dueKey(kind: 'queued' | 'leased', id: string): string {
@@ -124,7 +127,10 @@ export function dueShard(kind: 'queued' | 'leased', shard: number): string {
   return `${kind === 'queued' ? 'Q' : 'L'}#${shard}`;
 }
 
-/** The row is as it was read, including its lease. `withUntil` is for callers that act because the lease is over. */
+/**
+ * The row is unchanged since it was read, including its lease. `withUntil` is for callers that act because the lease
+ * has expired.
+ */
 export function unchanged({ hold, version }: Batch, { withUntil = false } = {}): Condition {
   const values: Record<string, Row[string]> = { ':ifVersion': num(version) };
   const terms = ['#version = :ifVersion'];

@@ -33,13 +33,13 @@ export class Books {
       if (rows.length === 0) return null;
       const job = jobOfRows(rows);
       if (job !== null) return job;
-      // Read in the middle of a change.
+      // It was read in the middle of a change.
       await this.table.pause(tries);
     }
     throw new StorageTrouble('io', `the rows of the job ${jobId} do not fit together`);
   }
 
-  /** Those that are there, in order. */
+  /** Those that exist, in order. */
   async readJobs(jobIds: readonly string[]): Promise<readonly JobRows[]> {
     const rows = await this.table.getAll(jobIds.flatMap((jobId) => [metaKey(jobId), hotKey(jobId)]));
     const jobs = await Promise.all(
@@ -51,7 +51,7 @@ export class Books {
     return jobs.filter((job) => job !== null);
   }
 
-  /** Repeats a change until it comes through: `attempt` answers undefined if another writer was faster. */
+  /** Repeats a change until it succeeds: `attempt` returns undefined if another writer was faster. */
   async untilDone<T>(attempt: () => Promise<T | undefined>): Promise<T> {
     for (let tries = 0; ; tries += 1) {
       const answer = await attempt();
@@ -61,8 +61,8 @@ export class Books {
   }
 
   /**
-   * Runs changes of a job's counters by this process one after another: DynamoDB refuses two transactions on one row at the
-   * same time, and the refused one tries again, which then gets in the way of others.
+   * Runs this process's changes of a job's counters one after another: DynamoDB refuses two concurrent transactions on
+   * one row, and the refused one would be repeated and get in the way of others.
    */
   async inTurn<T>(jobId: string, work: () => Promise<T>): Promise<T> {
     const before = this.#turns.get(jobId) ?? Promise.resolve();
@@ -78,7 +78,7 @@ export class Books {
     }
   }
 
-  /** After a change took effect. */
+  /** Called after a change took effect. */
   tell(changes: readonly LedgerChange[]): void {
     if (changes.length > 0) this.#news.tell(changes);
   }

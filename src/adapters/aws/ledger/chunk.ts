@@ -12,8 +12,8 @@ import { CHUNK_ITEMS, chunkOf, chunkPk, correctedInputSk, inputSk, lastInputSk }
 import { attemptOf, type OutcomeEntry, outcomesOfRows } from './outcome-log.ts';
 
 /**
- * The items of a chunk, put together from its rows. Nothing is ever written over: rows say what was added, what is in
- * flight, how attempts ended, what came back and what was reopened; what an item is follows from all of them, in
+ * The items of a chunk, assembled from its rows. Nothing is ever overwritten: rows say what was added, what is in
+ * flight, how attempts ended, what came back and what was reopened; the state of an item follows from all of them, in
  * whatever order they are read, because attempts have numbers.
  */
 export interface ChunkItem {
@@ -27,7 +27,7 @@ export async function readChunk(table: Table, job: JobRows, chunk: number): Prom
   return itemsOfRows(job, rows, await outcomesOfRows(table, rows));
 }
 
-/** Ids and inputs of items without their groups, and no more rows than those are in: an input may have a megabyte. */
+/** Ids and inputs of items without their groups, from as few rows as possible: an input may have a megabyte. */
 export async function readInputs(
   table: Table,
   inc: string,
@@ -40,7 +40,7 @@ export async function readInputs(
     // Backwards, because a row is named by the first item that it has.
     const to = lastInputSk(Math.max(...ofChunk));
     for await (const page of table.pages({ pk: chunkPk(inc, chunk), from: 'I#', to, backwards: true })) {
-      // Up to the first piece: a page may end between two, and then the input cannot be unpacked.
+      // Up to the first piece: a page may end between two, and then the input cannot be decompressed.
       const end = page.findIndex((row) => isFirstPiece(row) && textOf(row, 'sk') <= first);
       rows.push(...(end === -1 ? page : page.slice(0, end + 1)));
       if (end !== -1) break;
@@ -56,7 +56,7 @@ export async function readOutcomes(table: Table, inc: string, chunk: number): Pr
 
 const CHUNKS_AT_ONCE = 8;
 
-/** Rows of inputs and groups for items from `first` on, cut at chunks and where they are large. */
+/** Rows of inputs and groups for items from `first` on, split at chunks and where they are large. */
 export function inputRows(inc: string, first: number, items: readonly NewItem[]): readonly Row[] {
   const rows: Row[] = [];
   for (let at = 0; at < items.length; ) {
@@ -119,7 +119,7 @@ function inputsOf(rows: readonly Row[]): ReadonlyMap<number, NewItem> {
   for (const [name, pieces] of piecesByName(rows)) {
     const [first = '', correction] = name.split('#');
     const into = correction === undefined ? inputs : corrected;
-    // Only a part of its transaction was visible, so the item is not reopened yet.
+    // Only part of its transaction was visible, so the item is not reopened yet.
     if (correction !== undefined && pieces.length < countOf(pieces[0] ?? {}, 'pieces')) continue;
     const packed = unpackJson<readonly PackedInput[]>(pieces.map((row) => bytesOf(row, 'packed')));
     const depths = depthsOf(pieces[0]);
@@ -134,7 +134,7 @@ function inputsOf(rows: readonly Row[]): ReadonlyMap<number, NewItem> {
   return inputs;
 }
 
-/** The input that an item has from now on, because it was corrected after this attempt. */
+/** The new input of an item, because it was corrected after this attempt. */
 export function correctedInputRows(inc: string, seq: number, attempt: number, item: NewItem): readonly Row[] {
   const packed = packJson([packedInput(item)]);
   return packed.map((part, piece) => ({
@@ -177,7 +177,7 @@ interface Facts {
   readonly entries: OutcomeEntry[];
   reopenedAfter: number;
   deliveries: number;
-  /** … and how many strikes it had at that delivery. */
+  /** Its strikes at that delivery. */
   strikes: number;
   batch: Batch | null;
 }
@@ -242,7 +242,8 @@ function chunkItem({ record: job }: JobRows, seq: number, item: NewItem, facts: 
   const entries = [...(facts?.entries ?? [])].sort((a, b) => a.attempt - b.attempt);
   const last = entries.at(-1) ?? null;
   const isFinal = last !== null && last.attempt > (facts?.reopenedAfter ?? 0);
-  // A strike of before the item was reopened counts no more; the mark of its delivery is that of the reopened attempt.
+  // Strikes from before the item was reopened no longer count; the mark of its delivery is that of the reopened
+  // attempt.
   const isReopened = (facts?.reopenedAfter ?? 0) > 0 && (facts?.deliveries ?? 0) <= (facts?.reopenedAfter ?? 0);
   const status: ItemStatus = isFinal ? last.end : statusIn(facts?.batch ?? null, seq, job.status === 'cancelled');
   const record: ItemRecord = {

@@ -18,9 +18,9 @@ import { TransactionRoom } from './transaction-room.ts';
 type Refused = Exclude<AddAnswer, { kind: 'added' }>;
 
 /**
- * Failed items that are given another input: it is written beside the old one, named by the attempt that failed, in the
- * transaction that reopens the item. The mark of the reopening is the fence: a retry of the item at the same moment, or
- * another correction, has changed it.
+ * Gives failed items another input: it is written next to the old one, named by the attempt that failed, in the
+ * transaction that reopens the item. The reopen mark is the fence: a concurrent retry of the item, or another
+ * correction, has changed it.
  */
 export class Correcting {
   readonly #books: Books;
@@ -31,7 +31,9 @@ export class Correcting {
     this.#groups = groups;
   }
 
-  /** Which of these items of the job, no two with the same id, it has with these inputs from now on; as many at a time as go into a transaction. */
+  /**
+   * Which of these items, no two with the same id, now have these inputs; as many at a time as fit into a transaction.
+   */
   async correct(
     jobId: string,
     items: readonly NewItem[],
@@ -83,7 +85,7 @@ export class Correcting {
     for (const corrected of items) {
       const item = known.get(corrected.itemId);
       if (item === undefined || !takesInput(item.record.status)) {
-        // It has the input if an earlier try of this very call gave it, and the reply was lost.
+        // It has the input if an earlier try of this call wrote it, and the reply was lost.
         isReplaced.push(item !== undefined && isSameInput(item.record.input, corrected.input));
         continue;
       }

@@ -5,8 +5,8 @@ import type { Action } from '../dynamo/table.ts';
 import { ACTIVE_JOBS, ALL_JOBS, jobsOfStatus } from './keys.ts';
 
 /**
- * Which lists a job is in. They are rows of the table itself and change in the same transaction as the job, so that a
- * list is never behind; an index of DynamoDB is, by some moments.
+ * The lists that a job is in. They are rows of the table itself and change in the same transaction as the job, so that
+ * a list is never outdated, unlike an index of DynamoDB.
  */
 function directoriesOf(job: JobRecord): readonly string[] {
   return [ALL_JOBS, jobsOfStatus(job.status), ...(mayBeActive(job) ? [ACTIVE_JOBS] : [])];

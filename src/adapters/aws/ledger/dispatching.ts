@@ -18,8 +18,8 @@ import { CHUNK_ITEMS, chunkOf } from './keys.ts';
 import { type PoolEntry, readPool, takenAction } from './pool.ts';
 
 /**
- * How work goes out: a transaction of up to ninety batches, guarded by the number of dispatches so far, so that two who
- * dispatch at once cannot both count on the same slots. What settles meanwhile only makes room.
+ * How work goes out: a transaction of up to ninety batches, guarded by the number of dispatches so far, so that two
+ * concurrent dispatches cannot both use the same slots. Settles in between only make room.
  */
 export async function dispatchJob(
   books: Books,
@@ -32,7 +32,7 @@ export async function dispatchJob(
   for (;;) {
     const step = await books
       .untilDone(() => dispatchStep(books, jobId, itemsPerBatch, now))
-      // What went out already must be sent: no other process knows of it.
+      // What was dispatched must be sent: no other process knows of it.
       .catch((error: unknown) => {
         if (first === null || !(error instanceof StorageTrouble)) throw error;
         return null;
@@ -45,7 +45,7 @@ export async function dispatchJob(
   }
 }
 
-/** Of the hundred actions of a transaction; where items come back, each entry of the pool is one, too. */
+/** Of the hundred actions of a transaction; each pool entry of returned items is one as well. */
 const MOST_BATCHES = 90;
 const MOST_WITH_POOL = 40;
 const FEWEST_OF_A_FULL_STEP = Math.min(MOST_BATCHES, MOST_WITH_POOL);
@@ -79,7 +79,7 @@ async function dispatchStep(
 function jobActions(before: JobRows, after: JobRows, batches: number, items: number, pooled: number): Action[] {
   const { inc, epoch, dispatches } = before;
   const { record } = after;
-  // The first dispatch changes the job's state, every other only what is hot.
+  // The first dispatch changes the job's state, every other one only the hot row.
   const isNewState = record.status !== before.record.status || record.startedAt !== before.record.startedAt;
   const nextEpoch = isNewState ? epoch + 1 : epoch;
   const numbers = { cursor: after.cursor, dispatches: dispatches + 1, epoch: nextEpoch };
@@ -100,14 +100,14 @@ function jobActions(before: JobRows, after: JobRows, batches: number, items: num
 
 interface Made {
   readonly batches: readonly Batch[];
-  /** What of the pool they were made of … */
+  /** The pool actions for the items they were made of. */
   readonly taken: readonly Action[];
-  /** … and how many items that were. */
+  /** The number of those items. */
   readonly pooled: number;
   readonly cursor: number;
 }
 
-/** What the domain plans batches of: items of one chunk, of an entry of the pool or such as were never out. */
+/** What the domain plans batches from: items of one chunk, from a pool entry or never dispatched. */
 interface Run extends PendingRun {
   /** Null for those that were never out. */
   readonly entry: PoolEntry | null;
@@ -152,7 +152,7 @@ function pooledRuns(job: JobRows, entry: PoolEntry, groups: KnownGroups): readon
   });
 }
 
-/** No more of what was never out than one step takes, and so no more runs than it may make batches, and one. */
+/** At most as many items that were never dispatched as one step takes, and so no more runs than batches, plus one. */
 async function freshRuns(
   { cursor, record }: JobRows,
   { batches, items }: BatchLimits,
@@ -177,7 +177,7 @@ function chunksFrom(first: number, last: number): readonly number[] {
   return Array.from({ length: Math.min(CHUNKS_AT_ONCE, last - first + 1) }, (_, index) => first + index);
 }
 
-/** Where batches are made by group, what came back goes out in the order in which it was added. */
+/** If batches are made by group, returned items go out in the order in which they were added. */
 function inOrder({ record }: JobRows, items: readonly FlyingItem[]): readonly FlyingItem[] {
   return record.batching === undefined ? items : items.toSorted((one, other) => one.seq - other.seq);
 }

@@ -16,22 +16,22 @@ import { chunkOf, GARBAGE } from './keys.ts';
 import { knownItems } from './known-items.ts';
 
 /**
- * A job in the making: items under an incarnation that nothing refers to but a note of what is to be removed, should the
- * job never be made. The note is renewed as items come, so that no other process takes the draft for a dead one's; the
- * transaction that makes the job deletes it, and is refused if it was taken all the same.
+ * A job being created: items under an incarnation to which nothing refers but a note of what to remove if the job is
+ * never created. The note is renewed as items arrive, so that no other process considers the draft dead; the
+ * transaction that creates the job deletes it, and is refused if the note was taken anyway.
  */
 export class DynamoJobDraft implements JobDraft {
   readonly #books: Books;
   readonly #purge: Purge;
   readonly #inc: string;
   #total = 0;
-  /** Items whose rows may be there, also those of a call that failed. */
+  /** Items whose rows may exist, including those of a failed call. */
   #written = 0;
   #runs: readonly RunRef[] = [];
   #hasGroups = false;
   /** What the note says: for how many items, and since when. */
   #noted: { readonly total: number; readonly at: number };
-  /** Another process took this one for dead and is removing what it wrote: the job was certainly not created. */
+  /** Another process considered this one dead and is removing what it wrote: the job was certainly not created. */
   #isTaken = false;
 
   private constructor(books: Books, purge: Purge, inc: string, now: number) {
@@ -97,18 +97,18 @@ export class DynamoJobDraft implements JobDraft {
       return { kind: 'created', job: record };
     }
     const present = await this.#books.readJob(job.jobId);
-    // It may have been refused because it was carried out, and its reply was lost.
+    // It may have been refused because it had already been applied, and its reply was lost.
     if (present?.inc === this.#inc) return { kind: 'created', job: present.record };
     if (present !== null) return { kind: 'exists', job: present.record };
     throw this.#taken();
   }
 
-  /** The note is marked first: a commit that is still on its way is refused then. */
+  /** The note is marked first: a commit still on its way is then refused. */
   async drop(): Promise<void> {
     const garbage = { inc: this.#inc, jobId: '', total: this.#written };
     const { table, clock } = this.#books;
     const isMarked = await markAsTaken(table, this.#inc);
-    // Without a note it was committed, or removed by others, who cannot know what was written after they looked.
+    // Without a note it was committed, or removed by others, which cannot know what was written after they looked.
     if (!isMarked && !this.#isTaken) return;
     if (!isMarked) await table.put(garbageRow(garbage, clock.now()));
     await this.#purge.begin(garbage);
@@ -131,11 +131,11 @@ export class DynamoJobDraft implements JobDraft {
 
   #taken(): StorageTrouble {
     this.#isTaken = true;
-    return new StorageTrouble('io', 'others removed what was written of the job before it was made: try again');
+    return new StorageTrouble('io', 'another process removed the unfinished job before it was created: try again');
   }
 }
 
-/** What makes a job visible, with items that are there already. */
+/** Makes a job visible whose items already exist. */
 export function makeActions(record: JobRecord, inc: string, runs: readonly RunRef[]): Action[] {
   const rows: JobRows = {
     ...{ record, inc, runs },
@@ -148,8 +148,8 @@ export function makeActions(record: JobRecord, inc: string, runs: readonly RunRe
   ];
 }
 
-/** A note is not written with every chunk. Too many noted cost a look at empty keys when they are removed. */
+/** A note is not written with every chunk. Noting too many items costs a look at empty keys when they are removed. */
 const NOTED_AHEAD = 10_000;
-/** Well within the time after which a note that was not renewed is taken for that of a dead process. */
+/** Well within the time after which an unrenewed note counts as that of a dead process. */
 const RENEW_NOTE_MS = 600_000;
 const ITEMS_AT_ONCE = 100;

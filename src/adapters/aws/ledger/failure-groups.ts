@@ -19,21 +19,21 @@ import { json, jsonOf, type Key, num, numOf, type Row } from '../dynamo/attribut
 import type { Action, Table } from '../dynamo/table.ts';
 import { groupPk } from './keys.ts';
 
-/** A failure that is to be counted, or no longer. `isOther`: it is, or is to be, in the group for what has none of its own. */
+/** A failure to be counted, or no longer counted. `isOther`: it is, or will be, in the collective group of its type. */
 export interface CountedFailure {
   readonly itemId: string;
   readonly failure: Failure;
   readonly isOther: boolean;
 }
 
-/** … and with what the group keeps of it. */
+/** With what the group keeps of it. */
 export interface FailureToCount extends CountedFailure {
   readonly counted: NewFailure;
 }
 
 /**
- * The failures of a job by what they have in common: a row per group, counted in the same transaction as the items. How
- * many groups there are is looked up only when a failure would make a new one.
+ * The failures of a job, grouped: a row per group, counted in the same transaction as the items. The number of groups
+ * is looked up only if a failure would create a new one.
  */
 export class FailureGroups {
   readonly #table: Table;
@@ -50,7 +50,7 @@ export class FailureGroups {
     );
   }
 
-  /** Which of these failures have no group of their own and may not make one. In their order. */
+  /** Which of these failures have no group and may not create one. In order. */
   async areOther(inc: string, failures: readonly Failure[]): Promise<readonly boolean[]> {
     const keys = [...new Set(failures.map((failure) => groupKey(groupOf(failure))))];
     const rows = await this.#table.getAll(keys.map((key) => rowKey(inc, key)));
@@ -67,8 +67,8 @@ export class FailureGroups {
   }
 
   /**
-   * Counts them. Examples are only added: one too many, of two who write at the same moment or because a later one has a
-   * page, is passed over when the group is read.
+   * Counts them. Examples are only added: a surplus one, from two concurrent writers or because a later one has a page,
+   * is ignored when the group is read.
    */
   async counting(inc: string, failures: readonly FailureToCount[]): Promise<readonly Action[]> {
     const byGroup = Map.groupBy(failures, groupKeyOf);
@@ -85,7 +85,7 @@ export class FailureGroups {
     });
   }
 
-  /** Takes them out again: each is in the group in which it was counted. */
+  /** Removes them: each from the group in which it was counted. */
   async uncounting(inc: string, failures: readonly CountedFailure[]): Promise<readonly Action[]> {
     const byGroup = Map.groupBy(failures, groupKeyOf);
     const keys = [...byGroup.keys()];
@@ -128,7 +128,8 @@ function addAction(
   const isLast = known === null || lastAt > (known.lastAt ?? 0);
   const sets = [
     '#kind = :kind',
-    // Another may have begun the group since it was looked for. What an older version counted stays without a first time.
+    // Another writer may have created the group since it was looked up. Groups that an older version counted stay
+    // without a first time.
     ...(isFirst ? [`#firstAt = ${known === null ? 'if_not_exists(#firstAt, :firstAt)' : ':firstAt'}`] : []),
     ...(isLast ? ['#lastAt = :lastAt'] : []),
     ...(added ? ['#examples = list_append(if_not_exists(#examples, :none), :examples)'] : []),

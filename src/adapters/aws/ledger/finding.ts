@@ -15,7 +15,7 @@ export interface Finding {
   readonly job: JobRows;
   readonly counts: Discovery;
   readonly actions: readonly Action[];
-  /** The epoch that the job must have, and the next; null if nothing is added: then counters change and nothing else. */
+  /** The epoch that the job must have, and the next one; null if nothing is added: then only counters change. */
   readonly epoch: { readonly now: number; readonly next: number } | null;
   committed(): Promise<void>;
   /** The transaction was refused. */
@@ -23,9 +23,9 @@ export interface Finding {
 }
 
 /**
- * What these finds do to the job. New items take the places after those that the job has, in its list of ids too, so the
- * job's row is part of the transaction and must be as it was read: two settles that find something at the same time come
- * one after the other. `moved`: look again. Null if the job is gone.
+ * How these finds change the job. New items take the places after the existing ones, also in its list of ids, so the
+ * job's row is part of the transaction and must be unchanged: two concurrent settles with finds happen one after the
+ * other. `moved`: look again. Null if the job is gone.
  */
 export async function findingOf(
   books: Books,
@@ -63,7 +63,10 @@ export async function findingOf(
   };
 }
 
-/** A transaction may be refused because it was carried out: when its reply was lost for longer than a token is known. */
+/**
+ * A transaction may be refused because it was already applied: if its reply was lost for longer than a token is
+ * remembered.
+ */
 export async function hasNewestRun(books: Books, jobId: string, { inc, runs }: JobRows): Promise<boolean> {
   const job = await books.readJob(jobId);
   const mine = runs.at(-1)?.id;
@@ -74,7 +77,7 @@ export function foundOf({ outcome }: Settlement): Found | undefined {
   return outcome.kind === 'failed' ? undefined : outcome.found;
 }
 
-/** What finds take of a transaction, at most: some of the items may be known. */
+/** The most that finds take of a transaction: some of the items may already exist. */
 export interface FindRoom {
   readonly rows: number;
   readonly bytes: number;

@@ -6,14 +6,14 @@ import type { Action, Table } from '../dynamo/table.ts';
 import type { IdIndex } from '../ids/id-index.ts';
 import { chunkOf, chunkPk, GARBAGE, groupPk, markPk, metaKey, poolPk, seenPk } from './keys.ts';
 
-/** What is left of a job that is gone, or of one that never came to be. */
+/** What is left of a job that is gone, or was never created. */
 export interface Garbage {
   readonly inc: string;
   readonly jobId: string;
   readonly total: number;
 }
 
-/** The note of rows that are written before the job that makes them visible: garbage, should it never be made. */
+/** The note for rows that are written before the job that makes them visible: garbage if it is never created. */
 export function draftRow({ inc, jobId, total }: Garbage, since: number): Row {
   return { pk: text(GARBAGE), sk: text(inc), job: text(jobId), total: num(total), since: num(since) };
 }
@@ -23,7 +23,7 @@ export function garbageRow(garbage: Garbage, since: number): Row {
   return { ...draftRow(garbage, since), taken: { BOOL: true } };
 }
 
-/** The note exists, and no process has taken the writer for dead and removes the rows. */
+/** The note exists, and no process has considered the writer dead and begun to remove the rows. */
 export const IS_KEPT: Condition = { expression: 'attribute_exists(#pk) AND attribute_not_exists(#taken)' };
 
 /** The job is created, and its rows are kept. */
@@ -38,8 +38,8 @@ export function markAsTaken(table: Table, inc: string): Promise<boolean> {
 
 /**
  * Removes the rows of jobs that are gone: they are no longer visible, so it may take its time. What a process had to
- * leave, because it died or the table was in trouble, is found by the next sweep: its note is deleted last. Two processes
- * may work on the same job, because deleting a row that is gone does no harm.
+ * leave, because it died or the table was in trouble, is found by the next sweep: its note is deleted last. Two
+ * processes may work on the same job, because deleting a row that is gone does no harm.
  */
 export class Purge {
   readonly #deps: PurgeDeps;
@@ -66,7 +66,7 @@ export class Purge {
     }
   }
 
-  /** What is under way stops at the next chunk. */
+  /** Work under way stops at the next chunk. */
   async close(): Promise<void> {
     this.#stop.abort();
     await Promise.all([this.#sweeping, ...this.#running.values()]);
@@ -134,7 +134,7 @@ interface PurgeDeps {
   readonly table: Table;
   readonly ids: IdIndex;
   readonly clock: Clock;
-  /** Null: others see to it. */
+  /** Null: other processes do it. */
   readonly sweepEveryMs: number | null;
   readonly onTrouble: (where: string, error: unknown) => void;
 }

@@ -36,7 +36,7 @@ export function hotDelta(effect: (job: Progress) => Progress): HotDelta {
       refusals: after.refusals,
       ...discoveryCounts(after),
     },
-    // Order matters only here: a write that saw the site work ends the streak, whatever its length.
+    // Only here does order matter: a write that saw the site work ends the streak, whatever its length.
     streaks: { streak: streakChange(tally.streak), dry: streakChange(tally.dry) },
     stopper: tally.stopper,
     usage: after.usage,
@@ -57,7 +57,7 @@ function streakChange(streak: number): StreakChange {
   return streak >= UNBROKEN ? { add: streak - UNBROKEN } : { set: streak };
 }
 
-/** A streak that no batch could make: what is still beyond it afterwards was not broken. */
+/** A streak that no batch could reach: what is still beyond it afterwards was not broken. */
 const UNBROKEN = 1e9;
 
 const BLANK: Progress = {
@@ -160,7 +160,10 @@ function guardOf({ inc, epoch, dispatches, changes, shut, waiting }: HotGuard): 
   return { expression: terms.join(' AND '), values };
 }
 
-/** The fields of the hot row that an event of the job changed: they are set, not added to, because the event decides them. */
+/**
+ * The fields of the hot row that an event of the job changed: they are set, not added to, because the event decides
+ * them.
+ */
 export function hotSetOf(before: JobRows, after: JobRecord): HotSet {
   const { record } = before;
   const numbers: Record<string, number> = {};
@@ -183,7 +186,7 @@ export function waitSet(before: JobRecord, after: JobRecord): Pick<HotSet, 'wait
   return before.waitingFor === after.waitingFor ? {} : { waiting: after.waitingFor ?? null };
 }
 
-/** What goes with a new wait, so that none is lost that was set meanwhile. */
+/** Guards a new wait, so that none that was set meanwhile is lost. */
 export function sameWait(set: Pick<HotSet, 'waiting'>, before: JobRecord): Pick<HotGuard, 'waiting'> {
   return set.waiting === undefined ? {} : { waiting: before.waitingFor ?? null };
 }

@@ -29,7 +29,7 @@ import { knownItems, locateItems } from './known-items.ts';
 import { Recovering } from './recovering.ts';
 import { Reopening } from './reopening.ts';
 
-/** Items on DynamoDB: a hundred to a row and more. */
+/** Items on DynamoDB, a hundred or more per row. */
 export class DynamoItemBook implements ItemBook {
   readonly #books: Books;
   readonly #groups: FailureGroups;
@@ -63,7 +63,7 @@ export class DynamoItemBook implements ItemBook {
     return corrected.kind === 'corrected' ? { ...corrected, kind: 'added', added } : corrected;
   }
 
-  /** Only items that failed are replaced, which is known when they are read. */
+  /** Only failed items are replaced, which is known when they are read. */
   async #correct(jobId: string, items: readonly NewItem[], known: readonly RepeatedItem[], openUntil: number) {
     const { replacing } = sortKnownItems(items, known, () => 'failed');
     const wanted = replacing.flatMap(({ index }) => items[index] ?? []);
@@ -75,7 +75,7 @@ export class DynamoItemBook implements ItemBook {
     return { kind: 'corrected', duplicates, replaced: indexesOf(sorted.replacing), differing } as const;
   }
 
-  /** All of them, unless they are too large for one transaction: then as many as go into it. */
+  /** All of them, unless they are too large for one transaction: then as many as fit. */
   async #addSome(jobId: string, items: readonly NewItem[], openUntil: number) {
     const { table, ids } = this.#books;
     const job = await this.#books.readJob(jobId);
@@ -166,7 +166,7 @@ export class DynamoItemBook implements ItemBook {
 const MOST_ROWS = 80;
 const MOST_BYTES = 2_500_000;
 
-/** The first of the items, so many that their rows go into one transaction; those that are there already are left out. */
+/** The first items whose rows fit into one transaction; existing ones are left out. */
 function cutToSize(job: JobRows, items: readonly NewItem[], known: readonly RepeatedItem[]) {
   const isKnown = new Set(known.map(({ index }) => index));
   const { total } = job.record.counts;

@@ -5,15 +5,15 @@ import type { Table } from '../dynamo/table.ts';
 import type { JobRows } from './job-rows.ts';
 import { chunkOf, chunkPk, correctedGroupSk, GROUPS_PREFIX, groupsSk } from './keys.ts';
 
-/** Groups by the places of their items; those without one are not in it. */
+/** Groups by the places of their items; items without a group are left out. */
 export type Groups = ReadonlyMap<number, string>;
 
 /** Neighbours of one group. */
 type PackedRun = readonly [count: number, group: string | null];
 
 /**
- * The groups of items that were added together, in a row of its own beside that of their inputs: a dispatch reads groups,
- * and a read costs what the whole row weighs. Items without any have no such row.
+ * The groups of items that were added together, in a separate row next to their inputs: a dispatch reads groups, and a
+ * read is billed by the whole row. Items without groups have no such row.
  */
 export function groupRows(inc: string, first: number, items: readonly NewItem[]): readonly Row[] {
   if (items.every(({ group }) => group === undefined)) return [];
@@ -58,7 +58,9 @@ export async function readGroups(table: Table, inc: string, chunks: readonly num
   return new Map(read.flatMap((groups) => [...groups]));
 }
 
-/** What a dispatch knows of groups, chunk by chunk. For a job whose batches are not made by group it reads nothing. */
+/**
+ * What a dispatch knows about groups, chunk by chunk. It reads nothing for a job whose batches are not made by group.
+ */
 export class KnownGroups {
   readonly #table: Table;
   readonly #job: JobRows;

@@ -14,8 +14,8 @@ export interface ItemPage {
 }
 
 /**
- * Pages of items, in the order in which they were added. The cursor is the place of the last item that was looked at. No
- * page looks at more than ten chunks; where few items are looked for, only at chunks that have some.
+ * Pages of items, in the order in which they were added. The cursor is the place of the last item that was examined. No
+ * page examines more than ten chunks; if few items match, only chunks that have some.
  */
 export class ItemPages {
   readonly #books: Books;
@@ -47,7 +47,7 @@ export class ItemPages {
     return { entries, next: isEnd || last === undefined ? null : String((last + 1) * CHUNK_ITEMS - 1) };
   }
 
-  /** Where to look: every chunk, or those in which there may be what is looked for. */
+  /** Where to look: every chunk, or those that may have matching items. */
   async #chunksFrom(job: JobRows, { status, errorType }: ItemFilter, first: number, limit: number) {
     const { table } = this.#books;
     const mark = markOf(status, errorType);

@@ -35,8 +35,8 @@ export class DynamoJobBook implements JobBook {
   }
 
   /**
-   * Writes the items first, under a new incarnation; then, in one transaction, the job that makes them visible. A process
-   * that dies in between leaves a note of what is to be removed; one that only slept, for so long that it was taken for
+   * Writes the items first, under a new incarnation; then, in one transaction, the job that makes them visible. A
+   * process that dies in between leaves a note of what to remove; one that only slept, so long that it was considered
    * dead, finds the note taken and starts over.
    */
   async createJob(job: NewJob, items: readonly NewItem[], now: number): Promise<CreateAnswer> {
@@ -73,8 +73,8 @@ export class DynamoJobBook implements JobBook {
   }
 
   /**
-   * Either another caller was faster with this id; or another process took what was written so far for the remains of a
-   * dead one; or it was this very call, and its reply was lost for longer than a token lives.
+   * Either another caller was faster with this id; or another process considered this one dead and removed what it
+   * wrote; or this very call succeeded, and its reply was lost for longer than a token lives.
    */
   async #notMade(draft: Garbage): Promise<CreateAnswer> {
     const { table, clock } = this.#books;
@@ -84,7 +84,10 @@ export class DynamoJobBook implements JobBook {
     if (total > 0) await table.put(garbageRow(draft, clock.now()));
     await this.#purge.begin(draft);
     if (present !== null) return { kind: 'exists', job: present.record };
-    throw new StorageTrouble('io', `others removed what was written of the job ${jobId} before it was made: try again`);
+    throw new StorageTrouble(
+      'io',
+      `another process removed the unfinished job ${jobId} before it was created: try again`,
+    );
   }
 
   async job(jobId: string): Promise<JobRecord | null> {
@@ -158,7 +161,7 @@ export class DynamoJobBook implements JobBook {
 const DECIDED_BY_COUNTS: readonly JobEvent['kind'][] = ['finish', 'complete', 'remove'];
 
 /**
- * A cancelled job is shut: from then on nothing goes out of it, and what is in flight ends one by one. What became of its
+ * A cancelled job is shut: from then on nothing is dispatched, and what is in flight ends one by one. The state of its
  * other items follows from that, and is not written: see `job-rows.ts`.
  */
 function changeActions(before: JobRows, next: JobRecord, event: JobEvent): Action[] {
@@ -174,7 +177,7 @@ function changeActions(before: JobRows, next: JobRecord, event: JobEvent): Actio
   ];
 }
 
-/** Added and not set: settles add to it at the same time. */
+/** Added, not set: settles add to it at the same time. */
 function usageSet({ record }: JobRows, event: JobEvent): Pick<HotSet, 'usage'> {
   return event.kind === 'control' ? { usage: fitUsage(record.usage, event.report.usage) } : {};
 }

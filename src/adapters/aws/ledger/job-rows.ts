@@ -19,15 +19,15 @@ export interface JobRows {
   readonly record: JobRecord;
   readonly inc: string;
   readonly epoch: number;
-  /** Grows with every dispatch: two at the same time cannot both come through. */
+  /** Grows with every dispatch: two concurrent ones cannot both succeed. */
   readonly dispatches: number;
   /** Grows with every change of the hot row. */
   readonly changes: number;
-  /** The first item that was never out. */
+  /** The first item that was never dispatched. */
   readonly cursor: number;
   /** Items that came back and wait to go out again. */
   readonly pooled: number;
-  /** Cancelled: what is still in flight is no longer counted as if it was to be done. */
+  /** Cancelled: what is still in flight no longer counts as to be done. */
   readonly isShut: boolean;
   readonly runs: readonly RunRef[];
 }

@@ -16,7 +16,7 @@ import { deltaAction, hotDelta } from './hot-change.ts';
 import type { JobRows } from './job-rows.ts';
 import { batchIdOf, batchIdOfToken, batchKey, parseBatchId, tokenOf } from './keys.ts';
 
-/** How batches are given to workers. Those of one job in one transaction, because each changes the same counters. */
+/** How batches are given to workers: those of one job in one transaction, because each changes the same counters. */
 export async function claimBatches(
   books: Books,
   refs: readonly BatchRef[],
@@ -73,7 +73,7 @@ async function claimSome(
   now: number,
 ): Promise<ReadonlyMap<string, ClaimAnswer> | undefined> {
   const [job, batches] = await Promise.all([books.readJob(jobId), readBatches(books, batchIds)]);
-  // A batch of a job that is gone, or of its predecessor; or the job is cancelled, and what waits goes with it.
+  // A batch of a deleted job, or of its predecessor; or the job is cancelled, and its waiting batches with it.
   const present = batches.filter((batch) => batch.name.inc === job?.inc && (batch.hold !== null || !job.isShut));
   const free = present.filter(({ hold }) => hold === null);
   const held = present.map((batch): Batch => {
@@ -146,7 +146,7 @@ async function leaseOf(books: Books, job: JobRows, batch: Batch, hold: Hold): Pr
   };
 }
 
-/** The batch that the token holds; null when the lease is lost. */
+/** The batch that the token leases; null if the lease is lost. */
 async function heldBatch(books: Books, token: string): Promise<(Batch & { readonly hold: Hold }) | null> {
   const name = parseBatchId(batchIdOfToken(token));
   const row: Row | null = name === null ? null : await books.table.get(batchKey(name));

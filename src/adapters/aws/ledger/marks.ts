@@ -4,12 +4,12 @@ import type { Table } from '../dynamo/table.ts';
 import { markPk, markSk } from './keys.ts';
 import type { OutcomeEntry } from './outcome-log.ts';
 
-/** Ends that few items come to, so that a list of them must not look at all the others. */
+/** Outcomes that few items have, so that a list of them must not examine all the others. */
 export type Mark = 'failed' | 'skipped' | FailureType;
 
 /**
- * In which chunks there are such items. A mark is written before what it tells of, and stays when that is reopened: it
- * says where to look, not what is there.
+ * Which chunks have such items. A mark is written before the outcome, and stays when the item is reopened: it says
+ * where to look, not what is there.
  */
 export async function writeMarks(
   table: Table,

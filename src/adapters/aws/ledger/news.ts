@@ -18,7 +18,7 @@ export class News {
   readonly #listeners = new Set<(change: LedgerChange) => void>();
   readonly #stop = new AbortController();
   readonly #sending = new Set<Promise<void>>();
-  /** By `elapsed()`: of anybody's. */
+  /** By `elapsed()`; news from any process. */
   #lastNewsAt: number;
   #listening: Promise<void> | null = null;
 
@@ -87,9 +87,9 @@ export class News {
   }
 
   /**
-   * Rows are named by the clocks of their writers, which are not quite the same: so it always looks again at what is a
-   * little older than the newest that it knows. One whose clock is far ahead must not make us deaf to all the others:
-   * what it wrote is known and looked at again until our own clock is there.
+   * Rows are named by the clocks of their writers, which differ a little: so it always looks again at rows a little
+   * older than the newest it knows. A writer whose clock is far ahead must not make us miss all the others: its rows
+   * are remembered and read again until our own clock has caught up.
    */
   async #hear(shard: number, heard: Heard): Promise<void> {
     const { table, clock } = this.#deps;
@@ -112,7 +112,7 @@ export class News {
   }
 }
 
-/** Up to where news were heard. */
+/** How far news have been read. */
 interface Heard {
   after: number;
   /** Rows that are read again and were already reported. */

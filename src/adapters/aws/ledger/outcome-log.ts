@@ -25,16 +25,16 @@ export interface OutcomeEntry {
   readonly end: AttemptRecord['end'];
   readonly failure?: Failure;
   readonly skipReason?: SkipReason;
-  /** Only of an attempt with more than one try. */
+  /** Set only for an attempt with more than one try. */
   readonly failedTries?: readonly FailedTry[];
   readonly artifacts?: readonly StoredArtifact[];
   readonly strikes?: number;
-  /** Not that of the job. */
+  /** Set if it is not the job's. */
   readonly scraperVersion?: string;
-  /** Only of a recovery by another scraper than the job's. */
+  /** Set only for a recovery by a scraper other than the job's. */
   readonly scraperId?: string;
   readonly usage?: AttemptUsage;
-  /** The failure was counted in the group for what has no group of its own. */
+  /** The failure was counted in the collective group of its type. */
   readonly isOther?: true;
 }
 
@@ -104,8 +104,8 @@ interface OutcomeRows {
 }
 
 /**
- * What the rows of a chunk tell of outcomes. Rows are read in the order of their keys, and a settle may pass by: pieces
- * that are not among those which were read are read by their names.
+ * The outcomes in the rows of a chunk. Rows are read in the order of their keys, and a settle may happen meanwhile:
+ * pieces that were not among them are read by their names.
  */
 export async function outcomesOfRows(table: Table, rows: readonly Row[]): Promise<readonly OutcomeEntry[]> {
   const read = new Map(rows.map((row) => [textOf(row, 'sk'), row]));
@@ -140,7 +140,7 @@ function marksOf(items: readonly FlyingItem[]): Row[string] {
   return json(items.map(({ seq, deliveries, strikes }) => [seq, deliveries, strikes]));
 }
 
-/** Up to which attempt items of a chunk were reopened: what ended before is history. */
+/** Up to which attempt items of a chunk were reopened: earlier ends are history. */
 export interface ReopenMark {
   readonly items: ReadonlyMap<number, number>;
   /** Zero where there is no mark yet. */

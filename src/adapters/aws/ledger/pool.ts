@@ -14,7 +14,7 @@ const PREFIX = { suspect: 'S#', returned: 'R#' } as const satisfies Record<Poole
 /** … and those of items that a host holds, of both kinds. */
 const HELD = 'H#';
 
-/** Items of one chunk that came back together and wait to go out again. */
+/** Items of one chunk that came back together and wait to be dispatched again. */
 export interface PoolEntry {
   readonly key: Key;
   readonly chunk: number;
@@ -88,7 +88,7 @@ function entryOf(row: Row): PoolEntry {
   };
 }
 
-/** The entry without what was taken of it. */
+/** The entry without what was taken from it. */
 export function takenAction({ key, version }: PoolEntry, left: readonly FlyingItem[]): Action {
   const when = sameVersion(version);
   if (left.length === 0) return { remove: key, when };

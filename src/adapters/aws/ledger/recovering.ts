@@ -45,7 +45,9 @@ export class Recovering {
     });
   }
 
-  /** The first of the list that go into one transaction, and those of them that failed and were not tried since. */
+  /**
+   * The first items of the list that fit into one transaction, and those of them that failed and were not tried since.
+   */
   async #find(job: JobRows, items: readonly RecoveredItem[]): Promise<{ taken: number; found: readonly Found[] }> {
     const wanted = items.slice(0, MOST_ITEMS);
     const chunks = [...new Set(wanted.map(({ seq }) => chunkOf(seq)))].slice(0, MOST_CHUNKS);

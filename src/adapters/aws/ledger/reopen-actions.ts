@@ -14,7 +14,7 @@ import { failureOf } from './transaction-room.ts';
 
 /**
  * Makes failed items pending again: marks them as reopened in their chunk, and puts them where the next dispatch finds
- * them. `record` is what the job becomes by it. `moved`: one of them was reopened since it was read.
+ * them. `record` is the resulting job. `moved`: one of them was reopened since it was read.
  */
 export async function reopenActions(
   books: Books,

@@ -14,7 +14,7 @@ import { TransactionRoom } from './transaction-room.ts';
 
 type Locate = (job: JobRows, itemIds: readonly string[]) => Promise<readonly (number | null)[] | 'moved'>;
 
-/** Failed items that are to be tried again: marked as reopened in their chunk, and put where the next dispatch finds them. */
+/** Reopens failed items: marks them as reopened in their chunk, and puts them where the next dispatch finds them. */
 export class Reopening {
   readonly #books: Books;
   readonly #groups: FailureGroups;
@@ -64,7 +64,7 @@ export class Reopening {
     return { entries, next: String(entries.at(-1)?.record.seq) };
   }
 
-  /** The cursor is the place in the list. A few at a time: of ids from all over the job, few go into one transaction. */
+  /** The cursor is the position in the list. A few at a time: ids from all over the job quickly fill a transaction. */
   async #findNamed(
     job: JobRows,
     itemIds: readonly string[],

@@ -20,7 +20,7 @@ import { returnMark } from './outcome-log.ts';
 import { poolRow } from './pool.ts';
 import { type BatchEnds, outcomeActions, progressOf } from './settling.ts';
 
-/** How work comes back undone: given back, called back, overdue, or of a worker that is dead. */
+/** How work comes back unfinished: given back, recalled, overdue, or from a dead worker. */
 export class Returning {
   readonly #books: Books;
   readonly #groups: FailureGroups;
@@ -31,8 +31,8 @@ export class Returning {
   }
 
   /**
-   * False if the batch is gone, or not as wanted any more. `diedAt` only for a worker's death, which is held against items;
-   * `now` only where a host is the cause.
+   * False if the batch is gone, or no longer as expected. `diedAt` only for a worker's death, which is held against
+   * items; `now` only if a host is the cause.
    */
   async takeBack(
     name: BatchName,
@@ -102,7 +102,7 @@ export class Returning {
     return ended;
   }
 
-  /** Without those that were looked at: the index may still show them where they were. */
+  /** Without those already examined: the index may still show them where they were. */
   async #overdue({ now, queuedBefore }: DueTimes, wanted: number, looked: ReadonlySet<string>) {
     const { table } = this.#books;
     const shards = Array.from({ length: DUE_SHARDS }, (_, shard) => shard);
@@ -172,7 +172,7 @@ export class Returning {
     );
   }
 
-  /** Leases of a worker that is dead run out now. Rare, so that no index is kept for it. */
+  /** Leases of a dead worker expire now. It is rare, so no index is kept for it. */
   async abandon(worker: string, now: number): Promise<number> {
     const { table } = this.#books;
     let abandoned = 0;
@@ -221,12 +221,12 @@ export class Returning {
 
 const BATCHES_AT_ONCE = 4;
 const MOST_LEASES = 100_000;
-/** So that a call comes to an end: ten thousand renewed leases, of a reaper that takes two hundred at a time. */
+/** So that a call ends: ten thousand renewed leases, for a reaper that takes two hundred at a time. */
 const MOST_ROUNDS = 50;
 
 interface Returned {
   readonly batch: Batch;
-  /** Items that were in the hands of too many workers that died. */
+  /** Items whose workers died too often. */
   readonly ends: BatchEnds;
   /** Items that are pending again; in a cancelled job the one that was not cancelled with it. */
   readonly left: readonly FlyingItem[];

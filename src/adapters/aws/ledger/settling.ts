@@ -20,8 +20,8 @@ import { type OutcomeEntry, outcomeEntry, outcomeRows } from './outcome-log.ts';
 import { UsagePlaces } from './usage-places.ts';
 
 /**
- * How items end: one transaction removes them from their batch, keeps how they ended, and counts them. The batch's row
- * is the fence: it must be as it was read, with this token, or nothing is changed.
+ * How items end: one transaction removes them from their batch, records how they ended, and counts them. The batch's
+ * row is the fence: it must be unchanged, with this token, or nothing is changed.
  */
 export class Settling {
   readonly #books: Books;
@@ -46,7 +46,10 @@ export class Settling {
     return answers.includes('fenced') ? 'fenced' : 'recorded';
   }
 
-  /** What comes while others of the same job are being recorded waits, and goes with all else that waits by then. */
+  /**
+   * What arrives while others of the same job are being recorded waits, and is recorded with everything else that waits
+   * by then.
+   */
   #enqueue(part: SettlePart): Promise<SettleAnswer> {
     const { promise, resolve, reject } = Promise.withResolvers<SettleAnswer>();
     const line = this.#lines.get(part.jobId);
@@ -60,7 +63,7 @@ export class Settling {
   }
 
   async #settleLine(jobId: string): Promise<void> {
-    // Whatever is settled in this turn of the event loop goes together.
+    // Everything settled in this turn of the event loop goes together.
     await this.#books.clock.turn();
     const line = this.#lines.get(jobId) ?? [];
     while (line.length > 0) {
@@ -119,7 +122,7 @@ export class Settling {
     const finds = ends.flatMap(({ settled }) => settled.flatMap(({ settlement }) => foundOf(settlement) ?? []));
     const finding = finds.length === 0 ? undefined : await findingOf(this.#books, jobId, name.inc, finds);
     if (finding === 'moved') return 'again';
-    // The job is gone: whoever reads it again sees that.
+    // The job is gone: the next read of it shows that.
     if (finding === null) return 'shut';
     const progress = (record: Progress) => withFinding(ends.reduce(progressOf, record), finding);
     const delta = hotDelta(progress);
@@ -138,7 +141,7 @@ export class Settling {
     return 'done';
   }
 
-  /** The lease is lost; but it may have been lost because just this was recorded, and the answer did not arrive. */
+  /** The lease is lost; but perhaps because exactly this was recorded, and the answer did not arrive. */
   async #withoutLease(part: SettlePart): Promise<SettleAnswer> {
     const { table } = this.#books;
     const job = await this.#books.readJob(part.jobId);
@@ -154,7 +157,7 @@ export class Settling {
   }
 }
 
-/** Which items of a batch end now. In a cancelled job that is at most the one at its head: the others are cancelled. */
+/** Which items of a batch end now. In a cancelled job that is at most the first: the others are cancelled. */
 export interface BatchEnds {
   readonly batch: Batch;
   readonly settled: readonly { readonly item: FlyingItem; readonly settlement: Settlement }[];
@@ -170,7 +173,7 @@ function endsOf(part: SettlePart, batch: Batch | null, isShut: boolean): BatchEn
   const settled: { item: FlyingItem; settlement: Settlement }[] = [];
   for (const settlement of part.items) {
     const item = open.get(settlement.seq);
-    // Not in the batch any more: recorded by an earlier part, or cancelled. Either way it is final.
+    // No longer in the batch: recorded by an earlier part, or cancelled. Either way it is final.
     if (item === undefined) continue;
     open.delete(settlement.seq);
     settled.push({ item, settlement });
@@ -252,8 +255,7 @@ async function itemIdsOf(books: Books, ends: readonly BatchEnds[]): Promise<Read
 }
 
 /**
- * A failure may make a group of its own, which is an action of the transaction, and finds are rows: so only so many of them
- * at once.
+ * A failure may create a group, which is an action of the transaction, and finds are rows: so their number is limited.
  */
 function slicesOf(part: SettlePart): readonly SettlePart[] {
   if (part.items.length <= FAILURES_AT_ONCE && part.items.every((one) => foundOf(one) === undefined)) return [part];

@@ -4,7 +4,10 @@ import type { ChunkItem } from './chunk.ts';
 import { type CountedFailure, groupKeyOf } from './failure-groups.ts';
 import { chunkOf } from './keys.ts';
 
-/** Which failed items go into one transaction: a chunk is so many actions, whatever the number of its items, and a group of failures one. */
+/**
+ * Which failed items fit into one transaction: a chunk takes a fixed number of actions, whatever the number of its
+ * items, and a group of failures one.
+ */
 export class TransactionRoom {
   readonly #actionsPerChunk: number;
   readonly #chunks = new Set<number>();
@@ -16,7 +19,7 @@ export class TransactionRoom {
     this.#actionsPerChunk = actionsPerChunk;
   }
 
-  /** False if there is no room for it any more. The first always has some. `rows`: what is written for this item alone. */
+  /** False if there is no room for it any more. The first always fits. `rows`: what is written for this item alone. */
   takes(item: ChunkItem, rows: readonly Row[] = []): boolean {
     const chunk = chunkOf(item.record.seq);
     const group = failureOf(item).map(groupKeyOf).at(0);

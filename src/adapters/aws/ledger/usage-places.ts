@@ -4,7 +4,7 @@ import type { Books } from './books.ts';
 const MAX_KNOWN_JOBS = 1000;
 
 /**
- * Which hosts have a place of their own in each job's row. It is read when a host is new to this process, and never again
+ * Which hosts have their own place in each job's row. It is read when a host is new to this process, and never again
  * once the row is full; two processes that each add one at the same moment make it one longer.
  */
 export class UsagePlaces {

@@ -25,7 +25,7 @@ export async function inspectBucket(deps: BucketDeps): Promise<readonly Finding[
   const { bucket, s3, clock } = deps;
   try {
     if (!(await isThere(deps))) {
-      const advice = `${CREATE} makes it, or WEB_SCRAPER_RESULTS_BUCKET names another`;
+      const advice = `${CREATE} creates it, or set WEB_SCRAPER_RESULTS_BUCKET to another`;
       return [{ name: NAME, result: 'problem', message: `there is no bucket ${bucket}`, advice }];
     }
     const holdsConditions = await openS3ResultStore({ s3, bucket, clock }).holdsConditions();
@@ -60,7 +60,7 @@ function notOurs({ bucket }: BucketDeps): Finding {
   };
 }
 
-/** Makes what of it is missing; returns what was made. */
+/** Creates what is missing; returns what was created. */
 export async function provisionBucket(deps: BucketDeps): Promise<readonly string[]> {
   const { s3, bucket, signal } = deps;
   const made: string[] = [];

@@ -1,4 +1,4 @@
-/** One thing on AWS that was looked at. What is not `ok` says what to do. */
+/** One thing on AWS that was checked. A result other than `ok` says what to do. */
 export interface Finding {
   readonly name: string;
   readonly result: 'ok' | 'warning' | 'problem';
@@ -8,11 +8,11 @@ export interface Finding {
 
 export const CREATE = 'trawl doctor --create';
 
-/** Whatever the SDK said, with what to do about it. */
+/** Whatever the SDK reported, with what to do about it. */
 export function refusal(name: string, error: unknown): Finding {
   const { name: code, message } = error instanceof Error ? error : new Error(String(error));
   const isNameless = message === '' || message === 'UnknownError';
-  // An error of our own says all of it in its message.
+  // An error of our own says everything in its message.
   const said = isNameless ? code : code === 'Error' ? message : `${code}: ${message}`;
   return { name, result: 'problem', message: said, advice: adviceFor(code) };
 }

@@ -21,8 +21,8 @@ const SETTINGS: Readonly<Record<Lane, string>> = {
 };
 
 /**
- * Three lost workers make an item poison by themselves; a message that is set aside earlier would only hide that. It may
- * also come repeatedly because its batch is held, or because a worker stops while it waits.
+ * Three lost workers make an item poison by themselves; a message set aside earlier would only hide that. It may also
+ * be delivered repeatedly because its batch is leased, or because a worker stops while it waits.
  */
 const MAX_RECEIVES = 10;
 
@@ -46,12 +46,12 @@ async function inspectQueue(lane: Lane, { sqs, queueUrls }: QueueDeps): Promise<
     if (!isMissing(error)) return refusal(name, error);
     return problem(
       `there is no queue ${url}, or no dead-letter queue of it`,
-      `${CREATE} makes it, or set ${SETTINGS[lane]}`,
+      `${CREATE} creates it, or set ${SETTINGS[lane]}`,
     );
   }
 }
 
-/** Makes what of them is missing; returns what was made. */
+/** Creates what is missing; returns what was created. */
 export async function provisionQueues(deps: QueueDeps): Promise<readonly string[]> {
   const made: string[] = [];
   for (const lane of LANES) made.push(...(await provisionQueue(lane, deps)));

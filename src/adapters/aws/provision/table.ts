@@ -87,11 +87,11 @@ function foreignKeys({ TableName, KeySchema }: TableDescription): string | null 
 }
 
 function missing({ tableName }: TableDeps): Finding {
-  const advice = `${CREATE} makes it, or TABLE_NAME names another`;
+  const advice = `${CREATE} creates it, or set TABLE_NAME to another`;
   return { name: NAME, result: 'problem', message: `there is no table ${tableName} in this region`, advice };
 }
 
-/** Makes what of it is missing; returns what was made. */
+/** Creates what is missing; returns what was created. */
 export async function provisionTable(deps: TableDeps): Promise<readonly string[]> {
   const { dynamo, tableName, signal } = deps;
   const made: string[] = [];

@@ -2,7 +2,7 @@ import { DeleteMessageBatchCommand, type SQSClient } from '@aws-sdk/client-sqs';
 import type { Clock } from '../../../ports/clock.ts';
 import { inTens, MAX_ENTRIES } from './batches.ts';
 
-/** What others may still add to a request that is not full while an earlier one is under way. */
+/** How long a request that is not full waits for others while an earlier one is under way. */
 const GATHER_MS = 20;
 
 /**

@@ -6,7 +6,7 @@ import { atOnce } from '../at-once.ts';
 /** What SQS takes in one request, and hands out in one. */
 export const MAX_ENTRIES = 10;
 
-/** Each is a socket for its time; beyond this, more of them make nothing faster. */
+/** Each is a socket while it lasts; more of them would not be faster. */
 const REQUESTS_AT_ONCE = 8;
 
 /** Tries per entry. The SDK has its own retries for requests that fail as a whole. */
@@ -25,7 +25,7 @@ interface BatchAnswer {
 interface NotTaken<T> {
   readonly value: T;
   readonly why: Error;
-  /** The service says that it was not its own fault: the message or the receipt is invalid. */
+  /** The service says that it is the sender's fault: the message or the receipt is invalid. */
   readonly isOurFault: boolean;
 }
 
@@ -69,7 +69,7 @@ async function untilTaken<T>(
   }
 }
 
-/** An entry that the answer does not speak of was not taken. */
+/** An entry that the answer does not mention was not accepted. */
 function whatFailed<T>(entries: Numbered<T>, { Successful = [], Failed = [] }: BatchAnswer): NotTaken<T>[] {
   const taken = new Set(Successful.map(({ Id }) => Id));
   const failed = new Map(Failed.map((entry) => [entry.Id, entry]));

@@ -20,7 +20,7 @@ export function groupOf(jobId: string): string {
   return /^[!-~]{1,128}$/.test(jobId) ? jobId : hash('sha256', jobId);
 }
 
-/** Null when it is nothing that we sent. */
+/** Null if we did not send it. */
 function refIn(body: string | undefined): BatchRef | null {
   let parsed: unknown;
   try {
@@ -50,7 +50,7 @@ function writeReceipt({ lane, receivedAt, handle }: Receipt): string {
   return `${lane}:${receivedAt.toString(36)}:${handle}`;
 }
 
-/** Null when it is none of ours. */
+/** Null if it is not one of ours. */
 export function readReceipt(text: string): Receipt | null {
   const [, name, time, handle] = /^([a-z]+):([0-9a-z]+):(.+)$/s.exec(text) ?? [];
   const lane = LANES.find((one) => one === name);
@@ -64,7 +64,7 @@ export interface SqsDelivery extends Delivery {
 }
 
 /**
- * Makes deliveries of messages. One that we did not send, or that belongs into another lane, is left alone: it comes
+ * Turns messages into deliveries. One that we did not send, or that belongs to another lane, is left alone: it comes
  * again until the queue sets it aside as a dead letter, where a person can look at it. Each is reported once.
  */
 export class MessageReader {

@@ -10,8 +10,8 @@ const WAIT_SECONDS = 20;
 export const LINGER_MS = 1000;
 
 /**
- * Receives from one queue. There is one long poll at a time, because an empty one costs money too; only when it brought
- * as much as it could are there more requests, which do not wait: one, then two, then four at a time.
+ * Receives from one queue. There is one long poll at a time, because an empty one costs money too; only if it returned
+ * as much as possible are there more requests, which do not wait: one, then two, then four at a time.
  */
 export class QueueReceiver {
   readonly #deps: ReceiverDeps;
@@ -20,7 +20,7 @@ export class QueueReceiver {
     this.#deps = deps;
   }
 
-  /** Waits for at least one message. [] when `signal` aborts; what is on its way then is given back. */
+  /** Waits for at least one message. [] when `signal` aborts; messages on their way then are given back. */
   async receive(max: number, hideSeconds: number, signal: AbortSignal): Promise<readonly Message[]> {
     const { clock, report } = this.#deps;
     for (let failures = 0; !signal.aborted; ) {
@@ -64,8 +64,8 @@ export class QueueReceiver {
   }
 
   /**
-   * SQS may have handed out messages already that we have not seen yet. If the request were cut at once they would be
-   * hidden from everybody for as long as a worker may keep them.
+   * SQS may already have handed out messages that we have not seen yet. If the request were cut at once they would be
+   * hidden from everyone for as long as a worker may keep them.
    */
   async #giveBackWhatComes(answer: Promise<Message[]>, cut: AbortController): Promise<void> {
     const { clock, giveBack } = this.#deps;
@@ -80,7 +80,7 @@ export class QueueReceiver {
     }
   }
 
-  /** The first ones are in hand: trouble with further ones is met when they are asked for again. */
+  /** The first ones have been received: trouble with further ones shows when they are requested again. */
   async #more(max: number, hideSeconds: number): Promise<readonly Message[]> {
     const messages: Message[] = [];
     for (let atOnce = 1, isFull = true; isFull && messages.length < max; atOnce *= 2) {

@@ -82,7 +82,7 @@ function sort(deliveries: readonly SqsDelivery[], room: ReceiverRoom) {
   return { admitted, others };
 }
 
-/** Returns those that are still in our hands. */
+/** Returns those that we still have. */
 async function passOver(
   deliveries: readonly SqsDelivery[],
   passMs: number,
@@ -113,5 +113,5 @@ async function roomOrTime(room: ReceiverRoom, ms: number, clock: Clock, signal: 
   }
 }
 
-/** An abort without a reason makes an exception with a stack trace. */
+/** An abort without a reason creates an exception with a stack trace. */
 const ENOUGH = 'there is more room';

@@ -2,13 +2,13 @@ import { ChangeMessageVisibilityBatchCommand, type SQSClient } from '@aws-sdk/cl
 import type { Clock } from '../../../ports/clock.ts';
 import { inTens } from './batches.ts';
 
-/** SQS hides a message for twelve hours from when it was received, all extensions together, and not a second longer. */
+/** SQS hides a message for at most twelve hours from when it was received, including all extensions. */
 const LONGEST_HIDE_SECONDS = 43_200;
 
 /** It began to count before its answer reached us, and our clocks are not the same. */
 const MARGIN_SECONDS = 30;
 
-/** SQS counts whole seconds. Less than asked for would let a second worker in; none at all would give it back. */
+/** SQS counts whole seconds. Less than requested would let a second worker in; zero would return the message. */
 export function hideSeconds(hideMs: number): number {
   return Math.min(LONGEST_HIDE_SECONDS, Math.max(1, Math.ceil(hideMs / 1000)));
 }
@@ -25,7 +25,10 @@ export interface Hiding {
   readonly seconds: number;
 }
 
-/** Hides messages of one queue for longer or for less. Whatever cannot be is passed over, and comes when its time is over. */
+/**
+ * Hides messages of one queue for longer or shorter. What cannot be changed is ignored, and reappears when its time is
+ * over.
+ */
 export async function changeVisibility(hidings: readonly Hiding[], deps: VisibilityDeps): Promise<void> {
   const { sqs, queueUrl, clock, report } = deps;
   const notTaken = await inTens(hidings, clock, (entries) =>

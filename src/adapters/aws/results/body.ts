@@ -18,9 +18,9 @@ import { instead, resultError } from './errors.ts';
 
 /** A body that sends nothing for this long, while a reader waits for it, is given up. */
 const SILENCE_MS = 30_000;
-/** The SDK tries again until the first byte. A line that breaks later is ours to repair. */
+/** The SDK retries until the first byte. We handle connections that break later. */
 const WHOLE_TRIES = 3;
-/** As the embedded store has it: against the default, half of the time and 7% more room. */
+/** As in the embedded store: compared with the default, half the time and 7% more space. */
 const LEVEL = 3;
 const PIECE_BYTES = 64 * 1024;
 
@@ -31,7 +31,7 @@ export function pack(body: Uint8Array): Promise<Uint8Array> {
   return packElsewhere(body, { level: LEVEL });
 }
 
-/** What a bucket says of an object. Size and hash are of the decoded bytes, null where others have put it there. */
+/** What a bucket says about an object. Size and hash are of the decoded bytes; null if others put it there. */
 export interface SeenObject {
   readonly etag: string | undefined;
   readonly encoding: ContentEncoding;
@@ -156,7 +156,7 @@ export class Bodies {
     );
   }
 
-  /** As many bytes as were promised, or an error. A reader that stops closes the connection. */
+  /** As many bytes as promised, or an error. A reader that stops closes the connection. */
   async *#received(key: string, answer: GetObjectCommandOutput, length: number): AsyncGenerator<Uint8Array> {
     const { Body: body, ContentLength: promised } = answer;
     if (!(body instanceof Readable)) throw new Error(`cannot read ${key}: the answer has no body`);
@@ -219,7 +219,7 @@ async function* cut(
     const wanted = piece.subarray(Math.max(0, start - at), Math.max(0, end - at));
     at += piece.byteLength;
     if (wanted.byteLength > 0) yield wanted;
-    // What was read to its end is checked to its end.
+    // A body that was read to its end is checked to its end.
     if (at >= end && end !== size) return;
   }
   if (size !== null && at !== size) throw damaged(key);
@@ -251,7 +251,7 @@ async function unpackWhole(key: string, bytes: Uint8Array): Promise<Uint8Array> 
   }
 }
 
-/** What unpacking says of bytes that are too few, or something else. */
+/** Errors of decompression for bytes that are too few, or something else. */
 function isDamage(error: unknown): boolean {
   return errorCode(error)?.startsWith('Z_') ?? false;
 }

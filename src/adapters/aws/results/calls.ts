@@ -7,8 +7,8 @@ import { type Doing, resultError } from './errors.ts';
 const CALL_MS = 180_000;
 
 /**
- * The same, of a call that writes or removes what others may write later: an index, the keys of a job. A leader that takes
- * over from one that may be alive waits longer than this before it does either.
+ * The same for a call that writes or removes what others may write later: an index, the keys of a job. A leader that
+ * takes over from one that may be alive waits longer than this before doing either.
  */
 export const SHARED_CALL_MS = 30_000;
 
@@ -16,7 +16,7 @@ export interface SendOptions {
   readonly abortSignal: AbortSignal;
 }
 
-/** Calls about one bucket: each with an end, and with errors in our words. */
+/** Calls about one bucket: each with a deadline, and with errors in our terms. */
 export class BucketCalls {
   readonly s3: S3Client;
   readonly bucket: string;
@@ -43,7 +43,8 @@ export class BucketCalls {
     });
     const abortSignal = signal === undefined ? stop.signal : AbortSignal.any([stop.signal, signal]);
     try {
-      // A race, because the SDK hears of a stop only while it talks, and not in a pause or while it looks for credentials.
+      // A race, because the SDK notices a stop only while it communicates, not in a pause or while it looks for
+      // credentials.
       return await Promise.race([send({ abortSignal }), late.promise]);
     } catch (error) {
       throw resultError(error, { ...about, bucket: this.bucket });

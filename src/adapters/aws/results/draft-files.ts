@@ -27,7 +27,7 @@ export function contentOfDraft({ content, size }: TakenDraft<FileHandle>): Conte
 }
 
 /**
- * Large drafts as files for temporary use. Each loses its name as soon as it is opened, so that a process that dies leaves
+ * Large drafts as temporary files. Each loses its name as soon as it is opened, so that a process that dies leaves
  * nothing; it is read through its handle and is gone when that is closed.
  */
 export function draftFiles(tempDir: string, newName: () => string): DraftPlace<FileHandle> {

@@ -14,7 +14,7 @@ type S3Refusal =
   | 'passing'
   | 'other';
 
-/** Other servers that speak S3 have codes of their own for some, so that the status decides where there is no code here. */
+/** Other S3 servers have their own codes for some errors, so the status decides if a code is not listed here. */
 const BY_CODE: Readonly<Record<string, S3Refusal>> = {
   NoSuchKey: 'missing',
   NotFound: 'missing',
@@ -29,7 +29,7 @@ const BY_CODE: Readonly<Record<string, S3Refusal>> = {
   MethodNotAllowed: 'not-known',
   QuotaExceeded: 'full',
   XMinioStorageFull: 'full',
-  // The next four speak of bytes or clocks that went wrong on the way: the same call may go right.
+  // The next four are about bytes or clocks that went wrong on the way: the same call may succeed.
   BadDigest: 'passing',
   IncompleteBody: 'passing',
   XAmzContentSHA256Mismatch: 'passing',
@@ -65,7 +65,7 @@ export function refusalOfCode(code: string | undefined): S3Refusal {
   return refusalFor(code ?? '', null) ?? 'other';
 }
 
-/** For a `catch`: what to answer instead, by what S3 said; any other error goes on. */
+/** For a `catch`: the result for certain refusals; any other error is rethrown. */
 export function instead<T>(answers: Partial<Readonly<Record<S3Refusal, T>>>): (error: unknown) => T {
   return (error) => {
     const refusal = refusalOf(error);
@@ -75,14 +75,14 @@ export function instead<T>(answers: Partial<Readonly<Record<S3Refusal, T>>>): (e
   };
 }
 
-/** What was being done: in our words, for the message, and in those of a policy that would have to allow it. */
+/** What was being done: in our words, for the message, and as the action that a policy would have to allow. */
 export interface Doing {
   readonly what: string;
   readonly action: `s3:${string}`;
   readonly bucket: string;
 }
 
-/** Translates an error that the SDK gave up on: trouble that passes, or something that an operator has to repair. */
+/** Translates an error that the SDK gave up on: temporary trouble, or something that an operator has to repair. */
 export function resultError(error: unknown, { what, action, bucket }: Doing): Error {
   if (error instanceof StorageTrouble) return error;
   const { name, message } = error instanceof Error ? error : new Error(String(error));
@@ -109,7 +109,7 @@ export function resultError(error: unknown, { what, action, bucket }: Doing): Er
 
 function cureOf(action: string): string {
   const cure = 'Grant it to the role, or check its credentials';
-  // To whom may not list, S3 says of a key that is not there that it is forbidden.
+  // Without permission to list, S3 says that a missing key is forbidden.
   return action === 's3:GetObject' ? `${cure}; without s3:ListBucket, a missing key looks the same` : cure;
 }
 

@@ -19,7 +19,7 @@ const PAGE_KEYS = 1000;
 /** For keys that S3 could not delete just now. */
 const MAX_ROUNDS = 6;
 const PAUSE_MS = 100;
-/** What is written while it is removed is found by the next pass. */
+/** What is written during the removal is found by the next pass. */
 const MAX_PASSES = 10;
 
 /**
@@ -54,7 +54,7 @@ export async function abortUploads(calls: BucketCalls, prefix: string, watch: Re
       ...after,
     });
     const about = { what: `cannot list the uploads to ${prefix}`, action: 's3:ListBucketMultipartUploads' } as const;
-    // Where that is unknown or not allowed, the lifecycle rule of the bucket removes them some days later.
+    // If that is unsupported or not allowed, the lifecycle rule of the bucket removes them some days later.
     const page: ListMultipartUploadsCommandOutput | null = await calls.call(about, (options) =>
       s3.send(command, options).catch(instead({ 'not-known': null, 'not-allowed': null })),
     );

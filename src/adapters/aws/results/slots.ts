@@ -1,4 +1,4 @@
-/** Lets a few work at a time, and the others wait for their turn. */
+/** Lets a few callers work at a time; the others wait for their turn. */
 export class Slots {
   readonly #waiting: (() => void)[] = [];
   #free: number;

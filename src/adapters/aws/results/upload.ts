@@ -18,7 +18,7 @@ const PART_BYTES = 8 * 1024 * 1024;
 /** Limit for the whole store, so that its memory is bounded however many documents are put at once. */
 const PARTS_AT_ONCE = 4;
 
-/** Bytes as they are to lie in the bucket, and what is said of them. */
+/** Bytes as stored in the bucket, and their metadata. */
 export interface Upload {
   readonly stored: StoredBytes;
   readonly content: Content;
@@ -26,7 +26,7 @@ export interface Upload {
   readonly ifTaken: PutOptions['ifTaken'];
 }
 
-/** `taken`: there is something under the key, which may be what we have just written and got no answer to. */
+/** `taken`: there is something under the key, possibly what we have just written without getting an answer. */
 type Uploaded = 'stored' | 'taken' | 'conflict';
 
 /** One try to put bytes under a key: in one request, or in parts where they are many. */
@@ -55,7 +55,7 @@ export class Uploads {
     return this.#calls.call(putting(upload.stored.key), send, endOf(upload));
   }
 
-  /** Whatever goes wrong, no parts are left behind: they would be paid for, and no list of keys shows them. */
+  /** Whatever goes wrong, no parts are left: they would be billed, and no list of keys shows them. */
   async #putInParts({ content, ...upload }: Upload): Promise<Uploaded> {
     const { s3, bucket } = this.#calls;
     const doing = putting(upload.stored.key);
@@ -138,7 +138,7 @@ function partsOf(size: number): readonly ByteRange[] {
   }));
 }
 
-/** The type is what a site said. What would not pass as a header is not worth the loss of the bytes. */
+/** The type comes from a site. A type that is not a valid header is not worth losing the bytes. */
 const SAFE_HEADER = /^[\x20-\x7e]{1,300}$/;
 
 function headersOf({ stored, contentType }: Described) {

@@ -1,17 +1,20 @@
 import { jobNumOf, rowKey } from './row-key.ts';
 import type { Statements } from './statements.ts';
 
-/** Some items of a job that go out together. Given to a worker at most once: what comes back goes out in another. */
+/**
+ * Some items of a job that go out together. It is given to a worker at most once: returned items go out in another
+ * batch.
+ */
 export interface Batch {
   readonly key: number;
   readonly suspect: boolean;
-  /** Since when it is queued, or until when its worker has it. */
+  /** When it was queued, or when its lease ends. */
   dueAt: number;
   /** Null while it is queued. */
   hold: Hold | null;
   /** Unsettled, in the order in which they are to be carried out. */
   readonly items: BatchItem[];
-  /** Whether there is a row of it. */
+  /** Whether it has a row. */
   isStored: boolean;
 }
 
@@ -19,7 +22,7 @@ export interface Hold {
   readonly worker: string;
   readonly claimedAt: number;
   begunSeq: number | null;
-  /** Its worker may have died with an owner of this ledger, and then no item is to blame. */
+  /** Its worker may have died with an owner of this ledger; then no item is to blame. */
   blameless: boolean;
 }
 
@@ -41,8 +44,8 @@ export interface BatchItem {
 }
 
 /**
- * What is in flight. It is all in memory, because it is little and hot; the table is there for the next process. A
- * group of changes writes each batch once: one that was queued, claimed and settled within a group is never written.
+ * What is in flight. It is all in memory, because it is little and hot; the table is for the next process. A group of
+ * changes writes each batch once: one that was queued, claimed and settled within a group is never written.
  */
 export class Batches {
   readonly #sql: Statements;

@@ -58,12 +58,12 @@ export class Books implements Pick<Ledger, 'subscribe'> {
     this.#committer.tell(change);
   }
 
-  /** Belongs to the same change as that of the items which the counters tell of. */
+  /** Belongs to the same change as the items that the counters describe. */
   write(entry: JobEntry, record: JobRecord): void {
     this.tables.jobs.write(entry, record);
   }
 
-  /** The fence: a batch is found only by the token that it has now. */
+  /** The fence: a batch is found only by its current token. */
   held(token: string): HeldBatch | null {
     const batch = this.tables.batches.get(keyOfToken(token));
     return batch !== undefined && isHeld(batch) ? batch : null;
@@ -91,11 +91,11 @@ export class Books implements Pick<Ledger, 'subscribe'> {
   }
 }
 
-/** A cursor that is not one of ours leads to no item, least of all to one of another job. */
+/** A cursor that is not ours leads to no item, least of all to one of another job. */
 export function placeOfCursor(after: string | null): number {
   if (after === null) return -1;
   return /^\d{1,10}$/.test(after) ? Number(after) : Number.POSITIVE_INFINITY;
 }
 
-/** No call looks at more rows than this, whatever it is that it looks for. */
+/** No call examines more rows than this, whatever it looks for. */
 export const MAX_LOOKED_AT = 1000;

@@ -3,7 +3,7 @@ import type { LedgerChange } from '../../../ports/ledger.ts';
 import type { Database } from './database.ts';
 import type { Durability } from './durability.ts';
 
-/** What changes work on. `flush` writes what they left in memory; `forget` drops it, because it was rolled back. */
+/** What changes work on. `flush` writes what they left in memory; `forget` drops it after a rollback. */
 export interface WorkingSet {
   flush(): void;
   forget(): void;
@@ -45,7 +45,7 @@ export class Committer {
     return this.#enqueue(work, 'durable-now');
   }
 
-  /** Durable too, but a few milliseconds later, which delay no caller: syncs are shared with others. */
+  /** Also durable, but a few milliseconds later, which delays no caller: syncs are shared with others. */
   durableSoon<T>(work: () => T): Promise<T> {
     return this.#enqueue(work, 'durable-soon');
   }
@@ -80,7 +80,7 @@ export class Committer {
     await this.#durability.idle();
   }
 
-  /** Behaves as if the process had died: what waits is dropped, and no more answers are given. */
+  /** Behaves as if the process had died: waiting changes are dropped, and no more answers are given. */
   die(): void {
     this.#state = 'dead';
     this.#queue = [];
@@ -110,13 +110,13 @@ export class Committer {
       const waiting = this.#queue;
       this.#queue = [];
       const taken = this.#commit(waiting);
-      // What had no room in this turn goes before what came meanwhile.
+      // Changes that did not fit into this turn go before those that came meanwhile.
       if (taken < waiting.length && this.#state !== 'dead') this.#queue = [...waiting.slice(taken), ...this.#queue];
     }
     this.#running = null;
   }
 
-  /** As many as there is time for, in order, but one at least; returns how many. */
+  /** As many as there is time for, in order, but at least one; returns how many. */
   #commit(waiting: readonly Change[]): number {
     this.#told = [];
     const begunAt = this.#clock.elapsed();
@@ -132,7 +132,7 @@ export class Committer {
       });
     } catch (error) {
       this.#working.forget();
-      // Where not even the transaction could be begun, it would be the same for each of them.
+      // If not even the transaction could begin, the result would be the same for each of them.
       const hasBegun = taken > 0;
       if (!hasBegun) taken = waiting.length;
       const group = waiting.slice(0, taken);
@@ -175,7 +175,7 @@ export class Committer {
         try {
           listener(change);
         } catch (error) {
-          // Not this change's fault, which is made, nor the next one's: it is for the process to hear of it.
+          // Neither this change's fault, which was applied, nor the next one's: the process must hear of it.
           queueMicrotask(() => {
             throw error;
           });
@@ -186,8 +186,8 @@ export class Committer {
 }
 
 /**
- * Workers and users of the API wait for the group that is being committed. A commit has a price of its own, however
- * little is in it; and on a busy machine the time runs while this process does not.
+ * Workers and users of the API wait for the group that is being committed. A commit has its own price, however little
+ * is in it; and on a busy machine time passes while this process does not run.
  */
 const LONGEST_TURN_MS = 2;
 

@@ -27,7 +27,7 @@ export class Database {
   readonly sql: Statements;
   readonly #db: DatabaseSync;
   readonly #files: LedgerFiles;
-  /** After a page was found damaged, nothing more is written: it would only add to what has to be restored. */
+  /** After a damaged page was found, nothing more is written: it would only add to what must be restored. */
   #damage: StorageTrouble | null = null;
 
   constructor(file: string, db: DatabaseSync) {
@@ -41,7 +41,7 @@ export class Database {
     return `${this.file}-wal`;
   }
 
-  /** All of `work`, or nothing. A transaction that SQLite has rolled back by itself is over too. */
+  /** All of `work`, or nothing. A transaction that SQLite has rolled back itself is also over. */
   transaction(work: () => void): void {
     this.checkFiles();
     this.sql.begin.run();
@@ -64,13 +64,13 @@ export class Database {
     if (answer?.['busy'] !== 0) throw new StorageTrouble('io', `${this.file}: another process keeps the log in use`);
   }
 
-  /** Throws StorageTrouble if what is committed would not be found again: the files are damaged, or not ours any more. */
+  /** Throws StorageTrouble if commits would be lost: the files are damaged, or no longer ours. */
   checkFiles(): void {
     if (this.#damage !== null) throw this.#damage;
     this.#files.check();
   }
 
-  /** The storage's trouble, if that is what the error tells of; null for any other error. Damage is remembered. */
+  /** The storage trouble behind the error; null for any other error. Damage is remembered. */
   troubleOf(error: unknown): StorageTrouble | null {
     if (isDamage(error)) this.#damage ??= new StorageTrouble('broken', damageOf(this.file, error), error);
     return isDamage(error) ? this.#damage : troubleOf(error, this.file);
@@ -87,7 +87,7 @@ export class Database {
     this.#db.close();
   }
 
-  /** Closes without waiting for the disk. Only for a process that plays dead: what was promised is not kept. */
+  /** Closes without waiting for the disk. Only for simulating a dead process: promises are not kept. */
   closeUnsynced(): void {
     this.#db.exec('PRAGMA synchronous = OFF');
     this.#db.close();
@@ -140,7 +140,7 @@ function damageMessage(file: string, why: string): string {
 const SQLITE = { BUSY: 5, READONLY: 8, IOERR: 10, CORRUPT: 11, FULL: 13, CANTOPEN: 14, NOTADB: 26 };
 const TROUBLE: readonly number[] = [SQLITE.BUSY, SQLITE.READONLY, SQLITE.IOERR, SQLITE.CANTOPEN];
 
-/** The storage's trouble, if that is what the error tells of; null for any other error. */
+/** The storage trouble behind the error; null for any other error. */
 export function troubleOf(error: unknown, file: string): StorageTrouble | null {
   if (error instanceof StorageTrouble) return error;
   const code = sqliteCode(error);
@@ -160,7 +160,7 @@ function isDamage(error: unknown): boolean {
   return code === SQLITE.NOTADB || code === SQLITE.CORRUPT;
 }
 
-/** The primary code: extended ones stand in the higher bits. */
+/** The primary code: extended ones are in the higher bits. */
 function sqliteCode(error: unknown): number | null {
   return error instanceof Error && 'errcode' in error && typeof error.errcode === 'number'
     ? error.errcode & 0xff

@@ -7,10 +7,10 @@ import { placeOf, rowKey } from './row-key.ts';
 import { sourceOf } from './source-column.ts';
 
 /**
- * A job in the making: a number that no other job gets, and items under it that no row of `jobs` leads to. A note among
- * the removals, with a `done` below zero, keeps what is to be deleted should the job never be made; the commit deletes
- * the note and inserts the job in one transaction. Chunks need not be waited for until they are on the disk: the log is
- * written in order, so that a commit which is durable has all of them before it.
+ * A job being created: a number that no other job gets, and items under it to which no row of `jobs` refers. A note
+ * among the removals, with a `done` below zero, records what to delete if the job is never created; the commit deletes
+ * the note and inserts the job in one transaction. Chunks need not be durable at once: the log is written in order, so
+ * that a durable commit has all of them before it.
  */
 export class EmbeddedJobDraft implements JobDraft {
   readonly #books: Books;
@@ -72,7 +72,7 @@ export class EmbeddedJobDraft implements JobDraft {
     const { tables } = this.#books;
     return this.#books.durable(() => {
       const present = tables.jobs.get(job.jobId);
-      // Said twice, it is done once.
+      // Repeating it has no further effect.
       if (present !== null) return { kind: present.num === this.#num ? 'created' : 'exists', job: present.record };
       const total = this.#total();
       const make = (incarnation: string) => newJobRecord(job, total, now, incarnation);

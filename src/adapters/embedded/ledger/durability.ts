@@ -12,8 +12,8 @@ const closeFile = promisify(close);
 export type Sync = () => Promise<void>;
 
 /**
- * Waited for before a sync, until the signal aborts. A commit that falls into a sync is held up by the file system; a few
- * milliseconds let the dispatch and the claim that follow a settle go first, and make one sync of several.
+ * Waits before a sync, until the signal aborts. A commit during a sync is delayed by the file system; a few
+ * milliseconds let the dispatch and the claim that follow a settle go first, and combine several syncs.
  */
 type Gather = (signal: AbortSignal) => Promise<void>;
 
@@ -42,8 +42,8 @@ export class Durability {
   }
 
   /**
-   * Rejects with StorageTrouble if it cannot be promised. Who is not in a hurry waits for company first; who is takes
-   * those along that wait.
+   * Rejects with StorageTrouble if it cannot be promised. Callers without urgency wait for others first; an urgent one
+   * takes them along.
    */
   wait({ isUrgent }: { readonly isUrgent: boolean }): Promise<void> {
     const waiter = Promise.withResolvers<void>();
@@ -62,7 +62,7 @@ export class Durability {
   }
 
   async #run(): Promise<void> {
-    // Not in the call that began it: the caller has to know of this run before it can end.
+    // Not within the call that began it: the caller must know of this run before it can end.
     await null;
     while (this.#waiting.length > 0) {
       if (!this.#isUrgent) await this.#waitForCompany();

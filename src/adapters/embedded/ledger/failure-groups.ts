@@ -25,7 +25,7 @@ export class FailureGroups {
     this.#sql = sql;
   }
 
-  /** Returns whether it went into the group for what has none of its own. */
+  /** Returns whether it went into the collective group of its type. */
   add(jobNum: number, failure: Failure, counted: NewFailure): { readonly isOther: boolean } {
     const groups = this.#groupsOf(jobNum);
     const { kind, isOther } = chooseGroup(failure, (key) => groups.has(key), groups.size);
@@ -35,7 +35,7 @@ export class FailureGroups {
     return { isOther };
   }
 
-  /** The item has failed no more. */
+  /** The item is no longer failed. */
   remove(jobNum: number, failure: Failure, isOther: boolean, itemId: string): void {
     const groups = this.#groupsOf(jobNum);
     const key = groupKey(countedIn(failure, isOther));

@@ -1,7 +1,7 @@
 import type { Clock } from '../../../ports/clock.ts';
 import type { Statements } from './statements.ts';
 
-/** Systems write what is in their memory to the disk within half a minute or so; this is ten times that. */
+/** Systems write their memory to disk within half a minute or so; this is ten times that. */
 const FRESH_MS = 5 * 60_000;
 /** Rows are grouped by stretches of time, so that a look at the first is enough to know what is old. */
 const STRETCH_MS = 1000;
@@ -9,8 +9,8 @@ const STRETCH_MS = 1000;
 const MAX_FORGOTTEN_AT_ONCE = 2;
 
 /**
- * Outcomes of the last minutes that name artifacts. Artifacts are not synced one by one; if the machine goes down, these
- * are the ones to look at. One row per group of changes: ranges of keys, which are mostly neighbours.
+ * Outcomes of the last minutes that name artifacts. Artifacts are not synced one by one; if the machine crashes, these
+ * must be checked. One row per group of changes: ranges of keys, which are mostly neighbours.
  */
 export class Fresh {
   readonly #sql: Statements;
@@ -18,11 +18,11 @@ export class Fresh {
   /** By `elapsed`, which no change of the system's time moves. */
   readonly #stretches: Stretch[];
   #keys: number[] = [];
-  /** Counted here and not by the table, which would give the number of a row that was rolled back to a younger one. */
+  /** Counted here and not by the table, which would reuse the number of a row that was rolled back. */
   #lastId: number;
   #isHeld: boolean;
 
-  /** `isHeld`: the machine went down, and nothing is old before it was looked at. */
+  /** `isHeld`: the machine crashed, and nothing is dropped before it was checked. */
   constructor(sql: Statements, clock: Clock, isHeld: boolean) {
     this.#sql = sql;
     this.#clock = clock;
@@ -40,7 +40,7 @@ export class Fresh {
     return Number(this.#sql.newestFresh.get()?.['id'] ?? 0);
   }
 
-  /** What was there was looked at. */
+  /** Everything up to there was checked. */
   release(upTo: number): void {
     this.#isHeld = false;
     this.#sql.deleteFreshUntil.run(upTo);

@@ -1,8 +1,8 @@
 import { BloomFilter } from '../../../domain/bloom-filter.ts';
 
 /**
- * Says of a hash that it was certainly never added, or that it may have been (about once in a thousand when it was
- * not): a Bloom filter that grows by layers, two bytes an entry. An import of millions asks it instead of the disk.
+ * Says whether a hash was certainly never added, or may have been (wrong about once in a thousand): a Bloom filter that
+ * grows by layers, with two bytes per entry. An import of millions asks it instead of the disk.
  */
 export class IdFilter {
   readonly #layers: Layer[] = [];

@@ -6,7 +6,7 @@ import { takeOwnership } from '../owner-lock.ts';
 
 type LedgerState =
   | { readonly kind: 'none' }
-  /** Some process works with it; the message names it. */
+  /** Another process uses it; the message names it. */
   | { readonly kind: 'owned'; readonly message: string }
   | { readonly kind: 'idle'; readonly bytes: number }
   | { readonly kind: 'damaged'; readonly message: string };

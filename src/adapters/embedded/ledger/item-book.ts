@@ -49,7 +49,7 @@ export class EmbeddedItemBook implements ItemBook {
       const added = without(items, duplicates);
       const next = whenItemsAdded(job, { added: added.length, replaced: replacing.length }, openUntil);
       if (next !== job) {
-        // First, because new items take over the group of the last item where it is theirs, too.
+        // Done first, because new items take over the group of the last item if it is also theirs.
         for (const { index, first } of replacing) this.#correctItem(entry, ends.get(first), items[index]);
         this.#books.insertItems(entry.num, total, added);
         this.#books.write(entry, next);
@@ -134,7 +134,7 @@ export class EmbeddedItemBook implements ItemBook {
     });
   }
 
-  /** Pending again, with all that is known of its attempts. */
+  /** Makes it pending again, with everything known about its attempts. */
   #reopenItem(entry: JobEntry, row: OutcomeRow): void {
     dropOutcome(this.#books.tables, entry, row);
     this.#books.sql.insertReturned.run(row.key, row.attempt, 0, JSON.stringify(attemptsOf(row, detailOf(row))));

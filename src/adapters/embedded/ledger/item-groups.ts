@@ -62,7 +62,7 @@ interface GroupRow {
   readonly name: string | null;
 }
 
-/** Groups of a job's items, asked for in the order of their places: two lookups for each run that is met. */
+/** Groups of a job's items, requested in the order of their places: two lookups per run. */
 export class GroupReader {
   readonly #sql: Statements;
   readonly #num: number;
@@ -89,7 +89,7 @@ export class GroupReader {
   }
 }
 
-/** A field of its own, or none: what has no group does not have the field. */
+/** The field, or nothing: an item without a group does not have the field. */
 export function groupField(group: string | null): { readonly group?: string } {
   return group === null ? NONE : { group };
 }

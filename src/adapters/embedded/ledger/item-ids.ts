@@ -17,9 +17,9 @@ import type { Statements } from './statements.ts';
 export class ItemIds {
   readonly #sql: Statements;
   readonly #runs = new Map<number, Run[]>();
-  /** Those used last stand last. */
+  /** Most recently used last. */
   readonly #filters = new Map<number, IdFilter>();
-  /** Rows read for want of a filter, by job: when that has cost as much as making one, one is made. */
+  /** Rows read for lack of a filter, by job: once that has cost as much as building one, one is built. */
   readonly #readInstead = new Map<number, number>();
 
   constructor(sql: Statements) {
@@ -39,7 +39,7 @@ export class ItemIds {
     const filter = this.#filterFor(jobNum, jobTotal, items.length);
     const seen = new Map<string, Found>();
     const known: RepeatedItem[] = [];
-    // A list that is sent again mostly comes in the order in which it came before.
+    // A list that is sent again is mostly in the same order as before.
     let guess = 0;
     for (const [index, { itemId, input }] of items.entries()) {
       const earlier = seen.get(itemId);
@@ -267,7 +267,7 @@ function sortIntoBuckets(parts: readonly Uint32Array[], size: number, bits: numb
 function hashOf(itemId: string): number {
   let hash = itemId.length;
   for (let at = 0; at < itemId.length; at += 2) {
-    // Behind the end there is NaN, which counts as 0 here.
+    // Beyond the end there is NaN, which counts as 0 here.
     let block = itemId.charCodeAt(at) | (itemId.charCodeAt(at + 1) << 16);
     block = Math.imul(block, 0xcc9e2d51);
     block = Math.imul((block << 15) | (block >>> 17), 0x1b873593);

@@ -104,7 +104,7 @@ function pageOf(entries: ItemRecord[], limit: number, isCut = false): Page<ItemR
 /** Limit for inputs and outcomes on one page: a thousand items of a megabyte each would block the process for seconds. */
 const MAX_PAGE_BYTES = 2 * 2 ** 20;
 
-/** Rows until they weigh too much, but one at least. */
+/** Rows until they are too large, but at least one. */
 function lightRows<Row extends ItemRow>(
   found: Iterable<unknown>,
   toRow: (found: unknown) => Row,
@@ -159,7 +159,7 @@ function endedRecords(tables: Tables, entry: JobEntry, found: Iterable<unknown>,
   );
 }
 
-/** Successes have no index, because they are what most items are: the others on the way are passed over. */
+/** Successes have no index, because most items are successes: the others on the way are skipped. */
 function successPage(tables: Tables, entry: JobEntry, page: PageRequest): Page<ItemRecord> {
   const picked: ItemRecord[] = [];
   const most = page.limit + MAX_LOOKED_AT;
@@ -279,7 +279,7 @@ function statusIn({ record }: JobEntry, batch: Batch, isFirst: boolean): ItemSta
   return openStatus(placeInBatch(isFirst, batch.hold !== null), record.status === 'cancelled');
 }
 
-/** How the items among these rows stand that have no outcome; looked up only if there is one. */
+/** The state of the items among these rows that have no outcome; looked up only if there is one. */
 class UnsettledItems {
   readonly #bySeq = new Map<number, Unsettled>();
   readonly #elsewhere: Unsettled;

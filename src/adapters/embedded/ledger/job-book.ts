@@ -87,7 +87,7 @@ export class EmbeddedJobBook implements JobBook {
     });
   }
 
-  /** What no worker holds is cancelled; of a batch in progress that is all but the item that the worker is at. */
+  /** What no worker has leased is cancelled; of a batch in progress, everything but the item being processed. */
   #takeBackWaiting(entry: JobEntry): void {
     const { batches } = this.#books.tables;
     for (const batch of [...batches.ofJob(entry.num)]) {
@@ -99,7 +99,9 @@ export class EmbeddedJobBook implements JobBook {
   }
 }
 
-/** One entry more than the page holds tells that there is a next. Its cursor is the number of the last job on it. */
+/**
+ * One entry more than the page holds shows that there is a next page. Its cursor is the number of the last job on it.
+ */
 function pageOf(entries: readonly JobEntry[], limit: number): Page<JobRecord> {
   const shown = entries.slice(0, limit);
   const last = shown.at(-1);

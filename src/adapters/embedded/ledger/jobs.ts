@@ -5,11 +5,11 @@ import { completePolicy } from '../../../domain/policy.ts';
 import { MAX_JOB_NUM } from './row-key.ts';
 import type { Statements } from './statements.ts';
 
-/** A job in memory: its record, and what the record does not tell. */
+/** A job in memory: its record, and what the record does not contain. */
 export interface JobEntry {
   readonly num: number;
   record: JobRecord;
-  /** Items from here on have never been out. */
+  /** Items from here on have never been dispatched. */
   cursor: number;
   nextBatch: number;
   /** What the row holds now. */
@@ -47,7 +47,7 @@ export class Jobs {
     return this.#byNum.get(num) ?? this.#keep(this.#sql.jobByNum.get(num));
   }
 
-  /** A number that no other job gets, for one that is made later under it. */
+  /** A number that no other job gets, for one that is created later. */
   reserveNum(): number {
     const next = this.#sql.nextJobNum.get();
     // The counter has no row before the first job.
@@ -56,8 +56,8 @@ export class Jobs {
   }
 
   /**
-   * Under a number that was reserved, or the next one. `make` is given the incarnation, which is the number of the row:
-   * none is given out twice, and older files have it.
+   * Under a reserved number, or the next one. `make` gets the incarnation, which is the number of the row: none is used
+   * twice, and older files have it.
    */
   create(make: (incarnation: string) => JobRecord, reserved: number | null = null): JobEntry {
     const draft = make('');
@@ -97,7 +97,7 @@ export class Jobs {
     return rows.map((row) => this.#entryOf(row));
   }
 
-  /** Those that the engine has something to do for, oldest first. */
+  /** Jobs that the engine has work for, oldest first. */
   activeAfter(num: number, limit: number): JobEntry[] {
     return this.#sql.activeJobsAfter.all(num, limit).map((row) => this.#entryOf(row));
   }
@@ -198,7 +198,7 @@ interface JobRow {
   readonly next_batch: number;
 }
 
-/** What changes with every item has columns of its own; all the rest of a record is the document. */
+/** What changes with every item has its own columns; everything else of a record is the document. */
 type Document = Omit<JobRecord, Counter | 'jobId' | 'incarnation' | 'status'>;
 type Counter = (typeof COUNTERS)[number];
 const COUNTERS = [
@@ -220,7 +220,7 @@ function documentOf(record: JobRecord): string {
   return JSON.stringify(document satisfies Document);
 }
 
-/** Records are never changed in place, so what is the same object is the same. */
+/** Records are never changed in place, so the same object means the same content. */
 function isSameDocument(one: JobRecord, other: JobRecord): boolean {
   // A field that is not there any more is a change, too.
   if (Object.keys(one).length !== Object.keys(other).length) return false;

@@ -14,8 +14,8 @@ import { countFitting, ItemsToLease, keyOfBatchId, refOf } from './lease-rows.ts
 import { PendingItems } from './pending-items.ts';
 
 /**
- * How work goes out and is held. All of it is only a hint to workers, applied and answered without a wait for the disk:
- * a process that dies loses nothing of it, and if the machine goes down, the workers do too.
+ * How work goes out and is leased. All of it is only a hint to workers, applied and answered without waiting for the
+ * disk: a process that dies loses none of it, and if the machine crashes, so do the workers.
  */
 export class EmbeddedLeaseBook implements Leases {
   readonly #books: Books;
@@ -171,7 +171,7 @@ interface Claim {
 }
 
 /**
- * Of all batches that are claimed together, because a worker in another process gets them in one message. That may have
+ * Limit for all batches claimed together, because a worker in another process gets them in one message. That may have
  * eleven million characters (`socket/outbox.ts`), and one that cannot be sent costs each item a strike.
  */
 const MAX_CLAIMED_BYTES = 4 * 2 ** 20;

@@ -35,7 +35,7 @@ export function batchIdOfToken(token: string): string {
 
 type Row = readonly [key: number, itemId: string, input: string, source: string | null, depth: number | null];
 
-/** The items of claimed batches, read together: those that went out together mostly lie side by side. */
+/** The items of claimed batches, read together: those that went out together are mostly adjacent. */
 export class ItemsToLease {
   readonly #sql: Statements;
   readonly #rows = new Map<number, Row>();
@@ -84,7 +84,7 @@ export class ItemsToLease {
   }
 }
 
-/** How many of a batch's items, from the first on, have inputs of no more than `maxBytes` together; one at least. */
+/** How many of a batch's items, from the first on, have inputs of no more than `maxBytes` together; at least one. */
 export function countFitting(sql: Statements, { key, items }: Batch, maxBytes: number): number {
   const jobNum = jobNumOf(key);
   let bytes = 0;

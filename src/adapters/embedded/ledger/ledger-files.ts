@@ -2,13 +2,12 @@ import { statSync } from 'node:fs';
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
 
 /**
- * Watches over the files that an open ledger writes to. SQLite goes on without a word when another program deletes or
- * replaces them: what is committed then goes into files without a name, or into pages that the next start cannot read.
- * This process alone writes them, and only inside of `Database`, so that whatever changed between two of its writes was
- * changed by another program.
- *
+ * Guards the files that an open ledger writes to. SQLite silently continues if another program deletes or replaces
+ * them: what is then committed goes into files without a name, or into pages that the next start cannot read. Only this
+ * process writes them, and only inside `Database`, so whatever changed between two of its writes was changed by another
+ * program.
  * A look at both files takes about ten microseconds, and a group commit a millisecond, so every group is preceded by a
- * look, and every promise too: what is acknowledged was committed to files that still had their names afterwards.
+ * look, and every promise as well: what is acknowledged was committed to files that still had their names afterwards.
  */
 export class LedgerFiles {
   readonly #files: readonly string[];
@@ -19,7 +18,7 @@ export class LedgerFiles {
     this.#seen = this.#files.map(look);
   }
 
-  /** This process has written. A file that is not the one it had open is not taken for its own. */
+  /** This process has written. A file other than the one it had open is not accepted as its own. */
   note(): void {
     this.#seen = this.#files.map((file, index) => {
       const now = look(file);

@@ -4,7 +4,7 @@ import type { JobEntry } from './jobs.ts';
 import { attemptsOf, detailOf, type OutcomeDetail, type OutcomeRow, statusCode } from './outcomes.ts';
 import type { Tables } from './tables.ts';
 
-/** Takes an outcome back: its row goes, and a failure is counted in no group any more. */
+/** Undoes an outcome: its row is deleted, and a failure is no longer counted in a group. */
 export function dropOutcome(tables: Tables, entry: JobEntry, row: OutcomeRow): void {
   const { failure, isOther = false } = detailOf(row);
   if (failure !== undefined) {
@@ -14,7 +14,7 @@ export function dropOutcome(tables: Tables, entry: JobEntry, row: OutcomeRow): v
   tables.sql.deleteOutcome.run(row.key);
 }
 
-/** A failed item is a success by what a re-extraction read of its page; how it failed is history. */
+/** A failed item becomes a success through what a re-extraction read from its page; its failure is history. */
 export function recoverItem(tables: Tables, entry: JobEntry, row: OutcomeRow, recovered: RecoveredItem): void {
   const before = detailOf(row);
   const { attempt, tries, startedAt, durationMs, scraperVersion, scraperId }: AttemptRecord = recoveryOf(recovered);

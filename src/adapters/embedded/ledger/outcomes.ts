@@ -28,17 +28,17 @@ export interface OutcomeRow {
 export interface OutcomeDetail {
   readonly failure?: Failure;
   readonly skipReason?: SkipReason;
-  /** Only of an attempt with more than one try. */
+  /** Set only for an attempt with more than one try. */
   readonly failedTries?: readonly FailedTry[];
   readonly artifacts?: readonly StoredArtifact[];
   readonly earlier?: readonly AttemptRecord[];
   readonly strikes?: number;
-  /** Not that of the job. */
+  /** Set if it is not the job's. */
   readonly scraperVersion?: string;
-  /** Only of a recovery by another scraper than the job's. */
+  /** Set only for a recovery by a scraper other than the job's. */
   readonly scraperId?: string;
   readonly usage?: AttemptUsage;
-  /** The failure was counted in the group for what has no group of its own. */
+  /** The failure was counted in the collective group of its type. */
   readonly isOther?: true;
 }
 
@@ -64,7 +64,7 @@ export function historyOf(history: string | null): readonly AttemptRecord[] {
   return history === null ? [] : JSON.parse(history);
 }
 
-/** Every attempt that came to an end, the one that the row tells of last. */
+/** Every finished attempt, the one in the row last. */
 export function attemptsOf(
   row: Omit<OutcomeRow, 'key' | 'error_type'>,
   detail: OutcomeDetail,

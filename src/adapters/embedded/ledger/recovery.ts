@@ -8,9 +8,9 @@ import { jobNumOf } from './row-key.ts';
 import type { Tables } from './tables.ts';
 
 /**
- * When the ledger opens, the queue of the former process is gone: what was queued is pending again. What workers held
- * they may still hold, if they outlived the process: their leases go on, but not for longer than `leaseGraceMs`, and if
- * one runs out, no item is blamed, because its worker may have died with the process.
+ * When the ledger opens, the queue of the former process is gone: queued batches are pending again. Workers may still
+ * have their batches, if they outlived the process: their leases continue, but not for longer than `leaseGraceMs`, and
+ * if one expires, no item is blamed, because its worker may have died with the process.
  */
 export function recoverInFlight(
   tables: Tables,
@@ -31,12 +31,12 @@ export function recoverInFlight(
   }
 }
 
-/** Whether the bytes of an artifact lie where the outcome says, and are the ones it names. */
+/** Whether the bytes of an artifact are where the outcome says, and are the ones it names. */
 export type ArtifactCheck = (artifact: StoredArtifact) => Promise<boolean>;
 
 /**
- * After the machine went down, outcomes are on the disk, but bytes that were written just before may not be. Items whose
- * artifacts are missing or torn are pending again, without a charge. Returns how many there were.
+ * After a crash of the machine, outcomes are on the disk, but bytes written just before may not be. Items whose
+ * artifacts are missing or damaged are pending again, without a charge. Returns how many there were.
  */
 export async function recoverArtifacts(tables: Tables, committer: Committer, check: ArtifactCheck): Promise<number> {
   const upTo = await committer.read(() => tables.fresh.newest());

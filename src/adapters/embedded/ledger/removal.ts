@@ -39,7 +39,7 @@ export class Removal {
       try {
         this.#isWanted = (await this.#committer.applied(() => this.#step())) || this.#isWanted;
       } catch {
-        // Deleting needs room in the log, too. No caller waits for it, so it can wait until there is some.
+        // Deleting also needs space in the log. No caller waits for it, so it can wait until there is some.
         this.#isWanted = true;
         await this.#clock.sleep(RETRY_MS, signal);
       }

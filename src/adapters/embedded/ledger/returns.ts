@@ -13,7 +13,7 @@ import type { JobEntry } from './jobs.ts';
 import { batchIdOf, batchIdOfToken, keyOfBatchId } from './lease-rows.ts';
 import { isRecordedBefore, settleItem, strike } from './settling.ts';
 
-/** How work comes back: done, given back, called back, or lost. How an item ended is answered when it is durable. */
+/** How work comes back: done, given back, recalled, or lost. A settle is answered when it is durable. */
 export class EmbeddedReturns implements Returns {
   readonly #books: Books;
 
@@ -64,7 +64,7 @@ export class EmbeddedReturns implements Returns {
   }
 
   expire(readTimes: () => DueTimes | null, limit: number): Promise<{ leases: number; queued: number }> {
-    // A third strike ends an item, and an end that was answered must survive the machine. Most looks find nothing.
+    // A third strike ends an item, and a reported end must survive a crash of the machine. Most looks find nothing.
     const isIdle = this.#overdue(readTimes()).length === 0;
     if (isIdle) return Promise.resolve({ leases: 0, queued: 0 });
     return this.#books.durable(() => {

@@ -12,7 +12,7 @@ import { rowKey } from './row-key.ts';
 import type { Tables } from './tables.ts';
 
 /**
- * Records how an item of a batch ended, with the job's counters. Null if it is not in the batch any more: recorded by an
+ * Records how an item of a batch ended, with the job's counters. Null if it is no longer in the batch: recorded by an
  * earlier part, or cancelled. Either way it is final.
  */
 export function settleItem(
@@ -27,7 +27,7 @@ export function settleItem(
   const { outcome, seq, durationMs } = settlement;
   const key = rowKey(entry.num, seq);
   const failed = outcome.kind === 'failed' ? outcome.failure : null;
-  // Only of a batch that another process made the claim of, it has to be read.
+  // It must be read only if another process claimed the batch.
   const itemId = item.itemId ?? String(tables.sql.itemId.get(key)?.['item_id']);
   const kept = keptOf(outcome);
   const isOther =
@@ -40,7 +40,7 @@ export function settleItem(
   return { seq, itemId, durationMs, status: finalStatusOf(outcome), errorType: failed?.type ?? null, artifacts };
 }
 
-/** The lease of these items ran out. Those that now have too many strikes end as poison; they are the answer. */
+/** The lease of these items expired. Those that now have too many strikes end as poison, and are returned. */
 export function strike(tables: Tables, entry: JobEntry, batch: HeldBatch, now: number): SettledItem[] {
   const { hold, suspect, items } = batch;
   const lost = {
@@ -59,7 +59,7 @@ export function strike(tables: Tables, entry: JobEntry, batch: HeldBatch, now: n
   return poisoned;
 }
 
-/** Whether just this was recorded before: an answer may have been lost. */
+/** Whether exactly this was recorded before: an answer may have been lost. */
 export function isRecordedBefore(tables: Tables, entry: JobEntry, { seq, attempt }: Settlement): boolean {
   const key = rowKey(entry.num, seq);
   const row = tables.sql.outcome.get(key) as OutcomeRow | undefined;

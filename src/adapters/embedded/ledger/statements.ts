@@ -5,9 +5,9 @@ const ITEM_COLUMNS = `i.key, i.item_id, i.input, i.source, i.depth,
     o.status, o.attempt, o.tries, o.started_at, o.duration_ms, o.detail`;
 
 /**
- * Every statement that the ledger runs, prepared once. They stand together so that a test can read the plan of each: not
- * one may scan items, outcomes, item_ids or returned, whatever the number of rows. `batches` is read as a whole, once,
- * when the ledger opens: it holds what is in flight, which the policies bound.
+ * Every statement that the ledger runs, prepared once. They are in one place so that a test can read the plan of each:
+ * none may scan items, outcomes, item_ids or returned, whatever the number of rows. `batches` is read as a whole, once,
+ * when the ledger opens: it contains what is in flight, which the policies limit.
  */
 export const SQL = {
   begin: 'BEGIN IMMEDIATE',

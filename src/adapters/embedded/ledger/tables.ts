@@ -32,7 +32,7 @@ export class Tables implements WorkingSet {
   }
 
   /**
-   * Items that were out and are not final: pending again, or, if their job is cancelled, for ever in the place where
+   * Items that were out and are not final: pending again or, if their job is cancelled, permanently in the place where
    * pending ones would be.
    */
   putBack(entry: JobEntry, items: readonly BatchItem[], hold: ItemHold | null = null): void {

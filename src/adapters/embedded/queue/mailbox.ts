@@ -65,7 +65,7 @@ export class Mailbox<T extends MailRef> {
       const hidden = this.#hidden.get(receipt);
       if (hidden === undefined) continue;
       hidden.until = hideUntil;
-      // A later time needs no new alarm: the old one, when it goes off, is put on.
+      // A later time needs no new alarm: the old one is moved when it goes off.
       if (hideUntil >= hidden.alarmAt) continue;
       hidden.alarmAt = hideUntil;
       this.#setAlarm({ at: hideUntil, receipt });
@@ -82,7 +82,7 @@ export class Mailbox<T extends MailRef> {
     this.#forgetOldAlarms();
   }
 
-  /** Puts what is hidden no longer back into the line. Returns how many deliveries that were. */
+  /** Puts deliveries that are no longer hidden back into the line. Returns how many there were. */
   wake(now: number): number {
     let woken = 0;
     for (let at = this.wakeAt(); at !== null && at <= now; at = this.wakeAt()) {
@@ -92,7 +92,7 @@ export class Mailbox<T extends MailRef> {
     return woken;
   }
 
-  /** When the next hidden delivery becomes visible; null when none is out. */
+  /** When the next hidden delivery becomes visible; null if there is none. */
   wakeAt(): number | null {
     for (let next = this.#alarms[0]; next !== undefined; next = this.#alarms[0]) {
       const hidden = this.#hidden.get(next.receipt);

@@ -4,12 +4,12 @@ import { errorCode } from '../../../domain/error-code.ts';
 
 const REMOVED_AT_ONCE = 32;
 
-/** A writer may add files while we remove, so a folder that is not empty then is emptied again, but not for ever. */
+/** A writer may add files while we remove, so a folder that is not empty then is emptied again, but not forever. */
 const MAX_ROUNDS = 5;
 
 /**
- * Removes a folder and all in it, links themselves and not what they lead to. Returns how many files there were; null if
- * `mayGoOn`, which is asked now and then, said no before the end.
+ * Removes a folder and everything in it, links themselves and not their targets. Returns how many files there were;
+ * null if `mayGoOn`, which is asked from time to time, returned false before the end.
  */
 export async function removeFolder(folder: string, mayGoOn: () => boolean = () => true): Promise<number | null> {
   let removed = 0;

@@ -6,8 +6,8 @@ import { errorCode } from '../../../domain/error-code.ts';
 const MAX_KNOWN = 4096;
 
 /**
- * The folders below a root: made on demand, and never passed through a symbolic link, which could lead out of the root.
- * What was seen once is believed from then on.
+ * The folders below a root: created on demand, and never reached through a symbolic link, which could lead out of the
+ * root. A folder seen once is trusted from then on.
  */
 export class ResultFolders {
   readonly #root: string;
@@ -19,7 +19,7 @@ export class ResultFolders {
     this.#disk = disk;
   }
 
-  /** Makes what is missing. Returns the path. */
+  /** Creates what is missing. Returns the path. */
   make(folders: readonly string[]): string {
     const path = join(this.#root, ...folders);
     if (folders.length === 0 || this.#known.has(path)) return path;

@@ -1,7 +1,7 @@
 import { isSafeKey } from '../../../domain/artifact.ts';
 import type { ContentEncoding } from '../../../domain/result-address.ts';
 
-/** Where the bytes of a key lie below the root of a file store: folders, and a name for either way of keeping them. */
+/** Where the bytes of a key are below the root of a file store: folders, and a name for each encoding. */
 export interface ResultPath {
   readonly folders: readonly string[];
   readonly names: Readonly<Record<ContentEncoding, string>>;
@@ -10,8 +10,8 @@ export interface ResultPath {
 export function resultPath(key: string): ResultPath {
   const folders = safeSegments(key, key);
   const last = folders.pop() ?? '';
-  // `a.gz` kept as it is and `a` kept packed must not meet, even on a disk that folds case: only what we have packed
-  // ends in `.gz`. No key ends in `~`.
+  // `a.gz` stored as it is and `a` stored compressed must not collide, even on a disk that folds case: only what we
+  // have compressed ends in `.gz`. No key ends in `~`.
   const name = /\.gz$/i.test(last) ? `${last}~` : last;
   return { folders, names: { identity: name, gzip: `${name}.gz` } };
 }

@@ -6,7 +6,7 @@ import type { ResultFolders } from './result-folders.ts';
 import type { ResultPath } from './result-path.ts';
 import type { Disk, UnfinishedResults } from './unfinished-results.ts';
 
-/** Bytes as they are to lie under their name, or a whole file among the unfinished ones that becomes it. */
+/** Bytes to be stored under their name, or a complete unfinished file that becomes it. */
 export type Content = Uint8Array | { readonly file: string };
 
 export interface Placed {
@@ -28,7 +28,7 @@ export class ResultPlacing {
     this.#unfinished = unfinished;
   }
 
-  /** False if there are bytes under the key already, and they are to be kept. A file that was given may stay. */
+  /** False if there are bytes under the key that must be kept. A given file may stay. */
   placeFile({ path, content, encoding, ifTaken }: Placed): boolean {
     const place = (file: string) => {
       const folder = this.#folders.make(path.folders);
@@ -91,7 +91,7 @@ export class ResultPlacing {
     }
   }
 
-  /** What cannot be removed now is swept up later; the reason for removing it is what the caller must hear. */
+  /** What cannot be removed now is swept up later; the caller must get the reason for removing it. */
   #clear(made: string, files: readonly Placed[]): void {
     try {
       for (const { path, encoding } of files) this.#unfinished.unlink(join(made, path.names[encoding]));
@@ -113,7 +113,7 @@ export class ResultPlacing {
     return true;
   }
 
-  /** A link never takes the place of another, as a rename would. */
+  /** Unlike a rename, a link never replaces a file. */
   #linkNew(file: string, name: string): boolean {
     try {
       this.#disk.linkSync(file, name);
@@ -121,7 +121,7 @@ export class ResultPlacing {
     } catch (error) {
       if (errorCode(error) === 'EEXIST') return false;
       if (!NO_LINKS.has(errorCode(error) ?? '')) throw error;
-      // A file system without links: good against earlier writers, not against one of this very moment.
+      // On a file system without links: safe against earlier writers, not against a concurrent one.
       if (this.#exists(name)) return false;
       this.#disk.renameSync(file, name);
       return true;

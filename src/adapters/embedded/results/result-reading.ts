@@ -59,7 +59,7 @@ export class ResultReading {
 
   async open(at: string | ResultAddress, range: ByteRange | null): Promise<AsyncIterable<Uint8Array> | null> {
     const { key, slice } = parseAddress(at);
-    // What is not a range is refused, whether or not there are bytes.
+    // An invalid range is refused, whether or not there are bytes.
     cutRange(range, 0);
     try {
       return await this.#openEither(key, slice, range);
@@ -87,7 +87,7 @@ export class ResultReading {
     });
   }
 
-  /** No more of it than was recorded: what has taken its place may be endless once it is unpacked. */
+  /** No more of it than was recorded: what has replaced it may be endless when decompressed. */
   async #recorded(artifact: StoredArtifact): Promise<Uint8Array | null> {
     const { key, slice } = parseAddress(artifact);
     const most = Math.max(1, artifact.size);
@@ -95,7 +95,7 @@ export class ResultReading {
     return await collect(await this.#openEither(key, slice, null, most));
   }
 
-  /** A `replace` may change the encoding while we look, so nothing is nothing only if neither is there at one moment. */
+  /** A `replace` may change the encoding while we look, so there is nothing only if neither exists at one moment. */
   async #findEither<T>(path: ResultPath, look: (encoding: ContentEncoding) => Promise<T | null>): Promise<T | null> {
     for (;;) {
       for (const encoding of ['identity', 'gzip'] as const) {
@@ -103,7 +103,7 @@ export class ResultReading {
         if (found !== null) return found;
       }
       if (this.#isThere(path)) continue;
-      // Nothing is there either when the whole store is gone: that says nothing about what was put.
+      // Nothing is found either if the whole store is gone: that says nothing about what was put.
       this.#root.check();
       return null;
     }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { errorCode } from '../../../domain/error-code.ts';
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
 
-/** Holds the name of the store, so that a disk that is mounted again is known for the same one. */
+/** Contains the name of the store, so that a disk that is mounted again is recognised. */
 const MARK = '.store';
 
 const MAX_MARK_LENGTH = 100;
@@ -16,7 +16,7 @@ const MAX_MARK_LENGTH = 100;
 export class ResultRoot {
   readonly path: string;
   readonly #disk: Pick<typeof fs, 'lstatSync'>;
-  /** Null where it could not be marked: then only the folder itself is known again. */
+  /** Null if it could not be marked: then only the folder itself is recognised. */
   readonly #name: string | null;
   #seen: { readonly dev: number; readonly ino: number } | null = null;
 
@@ -39,7 +39,7 @@ export class ResultRoot {
     throw new StorageTrouble('io', `${this.path} ${what}: put it back, or mount its disk again`);
   }
 
-  /** An error of the file system, or why it is none of the caller's: that the whole folder is gone. */
+  /** The error of the file system, or its real cause: that the whole folder is gone. */
   explain(error: unknown): unknown {
     if (!isMissing(error)) return error;
     try {
@@ -89,7 +89,7 @@ export function markRoot(root: string, name: string): string | null {
   return readMark(root);
 }
 
-/** Whether nothing was ever kept in it: a mount point without its disk looks like this. */
+/** Whether nothing was ever stored in it: a mount point without its disk looks like this. */
 export function isEmptyRoot(root: string): boolean {
   return fs.readdirSync(root).every((name) => name === '.tmp' || name === 'lost+found');
 }

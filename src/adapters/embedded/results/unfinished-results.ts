@@ -28,10 +28,10 @@ const CANNOT_MOVE = new Set([
   ...['EXDEV', 'EPERM', 'EACCES', 'EBUSY', 'EINVAL', 'ENOSYS', 'ENOTSUP', 'EOPNOTSUPP'],
 ]);
 
-/** Folders may vanish under us, and another writer may come and go, but not for ever. */
+/** Folders may disappear, and another writer may come and go, but not forever. */
 export const MAX_ROUNDS = 5;
 
-/** Where files and folders lie until they are whole and get their place. */
+/** Where files and folders are until they are complete and get their place. */
 export class UnfinishedResults {
   readonly #root: ResultRoot;
   readonly #clock: Clock;
@@ -89,7 +89,7 @@ export class UnfinishedResults {
     });
   }
 
-  /** Does it again where another process removed a folder, or swept our file away while we were stopped. */
+  /** Repeats the work if another process removed a folder, or swept our file away while we were stopped. */
   again<T>(work: () => T): T {
     for (let round = 1; ; round += 1) {
       try {

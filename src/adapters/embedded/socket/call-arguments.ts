@@ -23,7 +23,7 @@ import type { SettlePart } from '../../../ports/ledger.ts';
 import type { ReleaseCause } from '../../../ports/return-cause.ts';
 
 /**
- * Checks of what comes over the socket, strict and by hand: tens of thousands of settlements pass here every second, and
+ * Checks of arguments from the socket, strict and by hand: tens of thousands of settlements pass here every second, and
  * a schema library takes longer for one than the ledger does.
  */
 export class BadCall extends Error {

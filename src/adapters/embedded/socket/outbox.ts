@@ -8,7 +8,7 @@ const FULL_FRAME_CHARS = 256 * 1024;
 const MAX_ENTRY_CHARS = Math.floor((MAX_FRAME_BYTES - 1024) / 3);
 
 /**
- * What is to be sent on a connection. Entries that come together go together in as few frames as hold them, because a
+ * What to send on a connection. Entries that come together are sent together in as few frames as possible, because a
  * frame costs far more than an entry; while the other side does not read, they wait here.
  */
 export class Outbox {

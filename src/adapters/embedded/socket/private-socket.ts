@@ -5,8 +5,8 @@ import { dirname } from 'node:path';
 import { errorCode } from '../../../domain/error-code.ts';
 
 /**
- * Makes a server listen on a socket that only this user may open. The caller must own the data directory already: a socket
- * on which nothing answers is taken to be left over from an owner that died, and is replaced.
+ * Makes a server listen on a socket that only this user may open. The caller must already own the data directory: a
+ * socket that does not answer is assumed to be left over from a dead owner, and is replaced.
  */
 export async function listenPrivately(server: Server, path: string): Promise<void> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -38,7 +38,7 @@ async function removeLeftOver(path: string): Promise<void> {
   unlinkSync(path);
 }
 
-/** Only a refusal means that there is no owner; one that is too busy to answer is an owner all the same. */
+/** Only a refusal means that there is no owner; one that is too busy to answer is still an owner. */
 function isAnswered(path: string): Promise<boolean> {
   const { promise, resolve } = Promise.withResolvers<boolean>();
   const socket = createConnection(path);

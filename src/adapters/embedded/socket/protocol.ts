@@ -16,7 +16,7 @@ import { ProtocolError } from './frame.ts';
  */
 export const PROTOCOL_VERSION = 11;
 
-/** A peer that has not said hello, or answered it, by then is not one of us. */
+/** A peer that has not sent or answered hello by then is not one of us. */
 export const HELLO_MS = 10_000;
 
 export const helloSchema = z.tuple([
@@ -59,7 +59,7 @@ const sentErrorSchema = z.object({
   kind: z.enum(['full', 'io', 'broken']).optional(),
 });
 
-/** The error as the caller is to see it: StorageTrouble is one again; of others name and message are kept. */
+/** The error as the caller should see it: StorageTrouble becomes one again; others keep name and message. */
 export function receivedError(sent: unknown): Error {
   const parsed = sentErrorSchema.safeParse(sent);
   if (!parsed.success) return new ProtocolError('the owner answered with an error that is none');

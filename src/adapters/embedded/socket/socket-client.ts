@@ -18,7 +18,7 @@ import { entriesOf, HELLO_MS, PROTOCOL_VERSION, receivedError, welcomeSchema } f
 import { sentReports } from './sent-reports.ts';
 import type { CallAnswer, CallArguments, Method, Role } from './worker-calls.ts';
 
-/** The owner cannot be reached, or no longer. Whether a call that was under way took effect is not known. */
+/** The owner cannot be reached, or not any more. It is unknown whether a call under way took effect. */
 export class OwnerGone extends Error {
   constructor(reason: string) {
     super(`the owner of the ledger is gone: ${reason}`);
@@ -26,7 +26,7 @@ export class OwnerGone extends Error {
   }
 }
 
-/** The owner does not want us, and will not next time either. */
+/** The owner refuses us, and will do so next time. */
 export class OwnerRefused extends Error {
   override name = 'OwnerRefused';
 }
@@ -43,7 +43,7 @@ export interface OwnerConnection {
   readonly siteData: WorkerSiteData;
   /** Resolves with the reason when the connection has ended, on either side. */
   readonly closed: Promise<string>;
-  /** Says goodbye, which means that the worker holds nothing any more, and waits until the owner has heard it. */
+  /** Says goodbye, which means that the worker has no leases left, and waits until the owner has received it. */
   close(): Promise<void>;
 }
 
@@ -114,7 +114,9 @@ function sourceOver(line: OwnerLine, leases: OwnerConnection['leases'], clock: C
   };
 }
 
-/** Batches that are settled together end together. Their acknowledgements go in one call, which costs as much as one. */
+/**
+ * Batches that are settled together end together. Their acknowledgements go in one call, which costs as much as one.
+ */
 function queueOver(line: OwnerLine): OwnerConnection['queue'] {
   let gathered: string[] = [];
   let sending: Promise<void> | null = null;
@@ -204,7 +206,7 @@ class OwnerLine {
     return this.#call(method, args).answer as Promise<CallAnswer<M>>;
   }
 
-  /** May wait for ever. When `signal` aborts it has nothing, and `undo` is given what was on its way. */
+  /** May wait forever. When `signal` aborts it resolves to nothing, and `undo` gets what was on its way. */
   async take(
     { lane, room, leaseMs }: { readonly lane: Lane; readonly room: ReceiverRoom; readonly leaseMs: number },
     signal: AbortSignal,
@@ -231,7 +233,7 @@ class OwnerLine {
     }
   }
 
-  /** Sent once for all that becomes free together, and only if the owner would refuse something by what it knows. */
+  /** Sent once for everything that becomes free together, and only if the owner would otherwise refuse something. */
   #tellingRoom(id: number, room: ReceiverRoom, told: Room): () => void {
     let known = told;
     let isTelling = false;

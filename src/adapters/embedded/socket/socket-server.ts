@@ -30,7 +30,7 @@ export interface ServeDeps {
 
 export type WorkerEvent =
   | { readonly kind: 'worker-joined'; readonly worker: string }
-  /** `abandoned`: leases that were ended in the ledger, because the worker did not say that it holds none. */
+  /** `abandoned`: leases that were ended in the ledger, because the worker did not say that it has none left. */
   | { readonly kind: 'worker-left'; readonly worker: string; readonly reason: string; readonly abandoned: number }
   /** A worker got this error; the owner of the ledger should know, too. */
   | { readonly kind: 'storage-trouble'; readonly message: string }
@@ -38,15 +38,15 @@ export type WorkerEvent =
   | { readonly kind: 'connection-trouble'; readonly worker: string | null; readonly reason: string };
 
 export interface WorkerServer {
-  /** Those from which connected workers take work. */
+  /** Lanes that connected workers serve. */
   lanes(): ReadonlySet<Lane>;
-  /** Ends every connection and abandons nothing: workers that are still at work may find the next owner in time. */
+  /** Ends every connection and abandons nothing: active workers may find the next owner in time. */
   close(): Promise<void>;
 }
 
 /**
- * Serves ledger and queue to worker processes over a socket that only this user may open. The caller must own the ledger
- * already: a socket that does not answer is taken to be left over from a dead owner, and is replaced.
+ * Serves ledger and queue to worker processes over a socket that only this user may open. The caller must already own
+ * the ledger: a socket that does not answer is assumed to be left over from a dead owner, and is replaced.
  */
 export async function serveWorkers(deps: ServeDeps): Promise<WorkerServer> {
   const workers = new ConnectedWorkers(deps);
@@ -116,12 +116,12 @@ class ConnectedWorkers {
     return [...this.#connections].some(({ who }) => who?.role === 'main' && who.worker === worker);
   }
 
-  /** A ledger that cannot write now will see the leases run out later. */
+  /** If the ledger cannot write now, the leases expire later. */
   async #abandon(worker: string): Promise<number> {
     try {
       return await this.#deps.ledger.abandon(worker, this.#deps.clock.now());
     } catch (error) {
-      const reason = `its leases run out by themselves: ${errorMessage(error)}`;
+      const reason = `its leases will expire: ${errorMessage(error)}`;
       this.#deps.onWorker({ kind: 'connection-trouble', worker, reason });
       return 0;
     }

@@ -28,8 +28,8 @@ import { receivedReports, reportList } from './sent-reports.ts';
 import { pageKeys, pageNews, pagePaths, pathNews } from './site-arguments.ts';
 
 /**
- * A worker has one `main` connection, and the worker lives as long as that one. The other is that of its heartbeat,
- * which goes on when the main thread is busy, and can only extend what the worker has.
+ * A worker has one `main` connection, and lives as long as that one. The other belongs to its heartbeat, which
+ * continues while the main thread is busy, and can only extend what the worker has.
  */
 export type Role = 'main' | 'heartbeat';
 
@@ -73,7 +73,7 @@ function call<const Checks extends readonly Check[], Answer>(
 
 const BOTH: readonly Role[] = ['main', 'heartbeat'];
 
-/** Every call that a worker makes, and no other: the checks of its arguments, what the owner does, and who may make it. */
+/** Every call that a worker makes: the checks of its arguments, what the owner does, and which role may make it. */
 const CALLS = {
   take: call([lane, room, time], (context, args, id) => context.take(id, ...args)),
   extend: call([names, time], ({ queue }, args) => queue.extend(...args), BOTH),

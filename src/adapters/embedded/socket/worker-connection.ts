@@ -22,7 +22,7 @@ import { type CallContext, findCall, type Role } from './worker-calls.ts';
 /** No worker has this many calls open at once; beyond it we stop reading, and the worker has to wait. */
 const MAX_OPEN_CALLS = 20_000;
 
-/** How a process ends that was killed; nothing is wrong with the connection. */
+/** How a killed process ends; nothing is wrong with the connection. */
 export const WITHOUT_A_WORD = 'it closed without a word';
 
 interface ConnectionDeps {
@@ -82,12 +82,12 @@ export class WorkerConnection {
     return this.#who;
   }
 
-  /** From which it takes work; null until it has asked for some. */
+  /** The lane that it serves; null until it has asked for work. */
   get lane(): Lane | null {
     return this.#lane;
   }
 
-  /** Whether the worker said that it holds nothing any more. */
+  /** Whether the worker said that it has no leases left. */
   get saidBye(): boolean {
     return this.#saidBye;
   }
@@ -203,7 +203,7 @@ export class WorkerConnection {
     };
   }
 
-  /** Claimed even if the worker is gone by now: then it is abandoned with all else that it has. */
+  /** Claimed even if the worker is gone by now: then it is abandoned with everything else that it has. */
   async #take(worker: string, id: number, lane: Lane, theirs: Room, leaseMs: number): Promise<readonly Taken[]> {
     const { ledger, clock } = this.#deps;
     const deliveries = await this.#receive(id, lane, theirs, leaseMs);
