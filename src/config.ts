@@ -22,7 +22,7 @@ import {
 
 /**
  * The environment, read here and nowhere else, then `trawl.config.ts`, then defaults: one frozen Config. An unknown or
- * malformed setting is an error that names it and says what it may be. The settings are in src/domain/settings.ts.
+ * malformed setting is an error that names it and the allowed values. The settings are in src/domain/settings.ts.
  */
 export interface Config extends Values<typeof PLAIN> {
   readonly backend: BackendConfig;
@@ -32,7 +32,7 @@ export interface Config extends Values<typeof PLAIN> {
 /** Where jobs are kept: in the data directory of this machine, or in DynamoDB, SQS and S3. */
 export type BackendConfig = { readonly kind: 'embedded' } | AwsBackendConfig;
 
-/** Credentials, region and endpoints are not here: the SDK reads them from the environment, of child processes too. */
+/** Credentials, region and endpoints are not here: the SDK reads them from the environment, also in child processes. */
 export interface AwsBackendConfig {
   readonly kind: 'aws';
   readonly tableName: string;
@@ -42,7 +42,7 @@ export interface AwsBackendConfig {
 
 export const EMBEDDED: BackendConfig = { kind: 'embedded' };
 
-/** Where results are kept: in the data directory, or in a bucket. By default with the rest of the backend. */
+/** Where results are stored: in the data directory, or in a bucket. By default with the rest of the backend. */
 export type ResultsConfig = { readonly kind: 'local' } | { readonly kind: 's3'; readonly bucket: string };
 
 export const LOCAL_RESULTS: ResultsConfig = { kind: 'local' };
@@ -50,7 +50,7 @@ export const LOCAL_RESULTS: ResultsConfig = { kind: 'local' };
 interface LaneConfig {
   /** Processes that `trawl serve` keeps running. */
   readonly workers: number;
-  /** Batches that one of them carries out at the same time. */
+  /** Batches that each of them processes concurrently. */
   readonly slots: number;
 }
 
@@ -119,7 +119,7 @@ function readResults(reader: SettingsReader, backend: BackendConfig): ResultsCon
   return { kind, bucket: backend.kind === 'aws' ? backend.bucket : reader.read(AWS_PLACES.webScraperResultsBucket) };
 }
 
-/** Reads settings one by one and keeps what is wrong with them, so that a user hears of all of it at once. */
+/** Reads settings one by one and collects what is wrong with them, so that a user sees all problems at once. */
 class SettingsReader {
   readonly #environment: NodeJS.ProcessEnv;
   readonly #file: string;
@@ -132,7 +132,7 @@ class SettingsReader {
     this.#fromFile = readFileSettings(file);
   }
 
-  /** What it answers for a malformed setting must not be used: `throwProblems` comes before that. */
+  /** The result for a malformed setting must not be used: `throwProblems` is called before that. */
   read<T>({ variable, schema, fallback }: Setting<T>, given: Circumstances = ANY): T {
     const text = this.#environment[variable] ?? this.#fromFile[variable];
     if (text === undefined && fallback !== undefined) return fallback instanceof Function ? fallback(given) : fallback;
@@ -151,7 +151,7 @@ class SettingsReader {
 /** For settings whose defaults depend on nothing. */
 const ANY: Circumstances = { backend: 'embedded', port: 0, cores: 1, memoryBytes: 4e9, ownScrapers: [], userCache: '' };
 
-/** By the name that a setting has in trawl.config.ts. */
+/** By the name of a setting in trawl.config.ts. */
 const IN_FILE: ReadonlyMap<string, Setting<unknown>> = new Map(
   Object.entries<Setting<unknown>>({ ...SETTINGS, useLocalStorage: OLDER_RESULTS }),
 );
@@ -184,7 +184,7 @@ function toText({ separator = ',' }: Setting<unknown>, value: unknown): string {
   return Array.isArray(value) ? value.join(separator) : String(value ?? '');
 }
 
-/** The value of each setting that means something in this configuration, by its name there. */
+/** The value of each setting that applies to this configuration, by its name there. */
 function valuesIn({ backend, results, ...plain }: Config): Readonly<Record<string, unknown>> {
   const values: Partial<Record<keyof typeof SETTINGS, unknown>> = {
     backend: backend.kind,
@@ -209,11 +209,11 @@ function settingsIn(config: Config): readonly { setting: Setting<unknown>; text:
 }
 
 /**
- * The environment of a worker process, so that it comes to the same Config as its parent, except for what is not for
+ * The environment of a worker process, so that it gets the same Config as its parent, except for what is not for
  * workers: a scraper should not find the keys of the API.
  */
 export function toEnvironment(config: Config, environment: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
-  // What the older name said is in TRAWL_RESULTS.
+  // The value of the older name is in TRAWL_RESULTS.
   const left: readonly string[] = [OLDER_RESULTS, ...Object.values<Setting<unknown>>(SETTINGS).filter(isKeptBack)].map(
     ({ variable }) => variable,
   );
@@ -229,9 +229,9 @@ function isKeptBack({ isForWorkers }: Setting<unknown>): boolean {
 }
 
 /**
- * Secrets of scrapers: variables of the environment, and the file of `TRAWL_SECRETS_FILE`. They are not part of the Config,
- * which is shown, logged and handed on. Worker processes read them from the environment that they inherit. The book masks
- * the credentials of proxies and of remote browsers, too, and gives them to no scraper.
+ * Secrets of scrapers: variables of the environment, and the file of `TRAWL_SECRETS_FILE`. They are not part of the
+ * Config, which is shown, logged and passed on. Worker processes read them from the environment that they inherit. The
+ * book also masks the credentials of proxies and of remote browsers, and gives them to no scraper.
  */
 export function loadSecrets(config: SecretsConfig, environment: NodeJS.ProcessEnv = process.env): SecretBook {
   const values = readSecrets(config, environment);
@@ -241,7 +241,7 @@ export function loadSecrets(config: SecretsConfig, environment: NodeJS.ProcessEn
 
 type SecretsConfig = Pick<Config, 'secretsFile'> & Partial<ProxySettings & BrowserSecrets>;
 
-/** Where proxies are and who we are to them: settings, or secrets by the names of these settings in lower case. */
+/** Addresses of proxies and our credentials: settings, or secrets by the names of these settings in lower case. */
 export function loadProxySettings(
   config: Pick<Config, 'secretsFile'> & ProxySettings,
   environment: NodeJS.ProcessEnv = process.env,
@@ -271,7 +271,7 @@ function readSecrets({ secretsFile }: Pick<Config, 'secretsFile'>, environment: 
   return secrets;
 }
 
-/** What others may read is no secret. Windows has no such modes. */
+/** A file that others may read is not secret. Windows has no such modes. */
 const READABLE_BY_OTHERS = 0o077;
 
 function readSecretsFile(file: string): ReturnType<typeof parseSecrets> {
@@ -307,7 +307,10 @@ export interface SettingInForce {
   readonly near?: readonly string[];
 }
 
-/** What is in force, by the names of the environment, secrets hidden; and variables that look like settings and are none. */
+/**
+ * The settings in force, by the names of the environment, with secrets hidden; and variables that look like settings
+ * but are not.
+ */
 export function settingsInForce(
   config: Config,
   environment: NodeJS.ProcessEnv = process.env,

@@ -3,13 +3,13 @@ import type { Clock } from '../ports/clock.ts';
 import type { EtlClient, ItemUpdate } from './etl/etl-client.ts';
 import type { CreateScrapeRunResponse, ItemChanges, ItemStats, ScrapeRunItem } from './types.ts';
 
-/** For how long a run is taken from memory. Its items are changed by us; another manager's changes are seen after this. */
+/** How long a run is used from memory. We change its items ourselves; another manager's changes are seen after this. */
 const FRESH_MS = 2000;
 const MAX_KNOWN_RUNS = 20;
 
 const OVER = ['completed', 'failed', 'finished'];
 
-/** The life of scrape runs: which one is active, what is pending in it, how its items end, and its end. */
+/** The life of scrape runs: which one is active, what is pending in it, and how its items and the run itself end. */
 export class RunManager {
   readonly #etl: EtlClient;
   readonly #clock: Clock;
@@ -28,14 +28,14 @@ export class RunManager {
     });
   }
 
-  /** The newest run of the domain that has not ended, one that is being processed before one that is not; or null. */
+  /** The newest run of the domain that has not ended, preferring one that is being processed; or null. */
   async getActiveRun(domain: string): Promise<CreateScrapeRunResponse | null> {
     const { data } = await this.#etl.listScrapeRuns({ domain, limit: 100, sortBy: 'startTime', sortOrder: 'desc' });
     const open = data.filter((run) => run.domain === domain && isOpen(run)).sort(newestFirst);
     return open.find(({ status }) => status === 'processing') ?? open[0] ?? null;
   }
 
-  /** Neither done nor failed nor invalid. `again`: failed or invalid ones, too. */
+  /** Items that are neither done nor failed nor invalid. `again` includes failed and invalid ones. */
   async getPendingItems(
     runId: string,
     { again = [] }: { readonly again?: readonly ('failed' | 'invalid')[] } = {},
@@ -50,7 +50,7 @@ export class RunManager {
     await this.#etl.updateScrapeRunItem(runId, { updateItem: { url: item.url, changes } });
   }
 
-  /** Several, in the order in which they are given for each item. */
+  /** Several, in the given order for each item. */
   async updateItemStatuses(runId: string, updates: readonly ItemUpdate[]): Promise<void> {
     this.#known.delete(runId);
     await this.#etl.updateScrapeRunItems(runId, updates);

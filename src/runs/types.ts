@@ -1,6 +1,6 @@
 import type { ScrapeRunItem } from '../domain/items-to-sessions.ts';
 
-/** Scrape runs as the ETL API has them. Whatever a server calls its fields, these are the names inside Trawl. */
+/** Scrape runs as the ETL API represents them. Whatever a server calls its fields, these are the names inside Trawl. */
 
 export type {
   DistributionOptions,

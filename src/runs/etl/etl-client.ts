@@ -24,16 +24,16 @@ export interface ItemUpdate {
   readonly changes: ItemChanges;
 }
 
-/** Enough to fill a connection; [known] servers take ten at a time. */
+/** Enough to fill a connection; known servers accept ten at a time. */
 const PARALLEL_UPDATES = 10;
 const UPDATES_PER_REQUEST = 500;
-/** Runs that may have been made since a request was sent that got no answer. */
+/** Runs that may have been created since a request was sent that got no answer. */
 const NEWEST_RUNS = 20;
 
-/** Scrape runs in an ETL API. Whatever the server calls things, the answers have the names of `types.ts`. */
+/** Scrape runs in an ETL API. Whatever a server calls its fields, the results use the names of `types.ts`. */
 export class EtlClient {
   readonly #deps: EtlDeps;
-  /** Null until a server has shown whether it takes several changes in one request. */
+  /** Null until a server has shown whether it accepts several changes in one request. */
   #takesBatches: boolean | null = null;
 
   constructor(deps: EtlDeps) {
@@ -41,8 +41,8 @@ export class EtlClient {
   }
 
   /**
-   * A request that may have arrived although it was not answered is not simply sent again, because that would make a
-   * second run: the run is looked for first, by the time that was sent with it.
+   * A request that may have arrived without being answered is not simply repeated, because that would create a second
+   * run: the run is looked for first, by the time that was sent with it.
    */
   async createScrapeRun(request: CreateScrapeRunRequest): Promise<CreateScrapeRunResponse> {
     const startedAt = request.metadata?.started_at ?? new Date(this.#deps.clock.now()).toISOString();
@@ -83,8 +83,8 @@ export class EtlClient {
   }
 
   /**
-   * Several changes at once: in few requests if the server takes batches, else one by one. Changes of one item arrive in
-   * their order. When it rejects, some may have arrived; sending them again does no harm.
+   * Several changes at once: in few requests if the server accepts batches, otherwise one by one. Changes of one item
+   * arrive in order. If it rejects, some may have arrived; sending them again does no harm.
    */
   async updateScrapeRunItems(runId: string, updates: readonly ItemUpdate[]): Promise<void> {
     for (let at = 0; at < updates.length; at += UPDATES_PER_REQUEST) {
@@ -93,7 +93,7 @@ export class EtlClient {
     }
   }
 
-  /** Whether the server took all of them. One that ignores what it does not know answers 200 as well. */
+  /** Whether the server accepted all of them. One that ignores unknown fields also answers 200. */
   async #sendBatch(runId: string, updates: readonly ItemUpdate[]): Promise<boolean> {
     try {
       const body = { updateItems: updates };
@@ -117,7 +117,7 @@ export class EtlClient {
     await Promise.all(Array.from({ length: PARALLEL_UPDATES }, send));
   }
 
-  /** Servers in use know the end of a run by either of two forms, so both are sent. */
+  /** Servers in use recognise the end of a run by either of two forms, so both are sent. */
   async finalizeScrapeRun(runId: string, request: FinalizeScrapeRunRequest): Promise<void> {
     await askEtl(this.#deps, { method: 'PATCH', path: pathOf(runId), body: { ...request, finalize: true } });
   }
@@ -125,7 +125,7 @@ export class EtlClient {
 
 const RUNS = '/api/scrape-runs';
 
-/** What servers answer to a request that they do not know. */
+/** Statuses of servers for a request that they do not support. */
 const UNKNOWN_REQUEST = [400, 404, 405, 422, 501];
 
 function pathOf(runId: string): string {

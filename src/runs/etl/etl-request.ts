@@ -5,7 +5,7 @@ import { within } from '../../ports/within.ts';
 import { retryAfterMs } from '../../scraping/page/retry-after.ts';
 import { EtlAnswerError } from './normalize-run.ts';
 
-/** Where the ETL API is, and who we are to it. */
+/** Address of the ETL API, and our credentials. */
 export interface EtlSettings {
   readonly endpoint: string;
   readonly apiKey: string;
@@ -21,7 +21,7 @@ export interface EtlRequest {
   readonly path: string;
   readonly params?: Readonly<Record<string, string | number | undefined>>;
   readonly body?: unknown;
-  /** False if a request that may have arrived must not be sent again without looking. */
+  /** False if a request that may have arrived must not be sent again without checking. */
   readonly isRepeatable?: boolean;
 }
 
@@ -65,13 +65,13 @@ export async function askEtl(deps: EtlDeps, request: EtlRequest): Promise<unknow
   return askOnce(deps, request);
 }
 
-/** Null if it is not tried again. */
+/** Null if it is not retried. */
 function waitAfter({ isRepeatable = true }: EtlRequest, error: unknown, delayMs: number): number | null {
   if (error instanceof AskedToWait) return error.waitMs ?? delayMs;
   return error instanceof EtlUnreachable && isRepeatable ? delayMs : null;
 }
 
-/** 429 or 503: the request was not carried out. */
+/** 429 or 503: the request was not processed. */
 class AskedToWait extends EtlRefused {
   readonly waitMs: number | null;
 
@@ -157,7 +157,7 @@ function readAnswer(request: EtlRequest, { status, retryAfter, text }: Exchanged
   }
 }
 
-/** fetch hides the reason in the cause. */
+/** fetch puts the reason into the cause. */
 function describe(error: unknown): string {
   const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return errorMessage(cause);

@@ -2,11 +2,11 @@ import { z } from 'zod';
 import type { CreateScrapeRunResponse, ListScrapeRunsResponse } from '../types.ts';
 
 /**
- * Answers of ETL servers, which differ in envelopes, names and nulls, brought to one form. This is the only place that
- * knows the variations.
+ * Normalises answers of ETL servers, which differ in envelopes, names and nulls. This is the only place that knows the
+ * variations.
  */
 
-/** An answer that is not what the API describes; the message names the field. */
+/** An answer that does not match the API's description; the message names the field. */
 export class EtlAnswerError extends Error {
   constructor(what: string) {
     super(`the ETL API gave an answer that cannot be used: ${what}`);
@@ -22,7 +22,7 @@ const id = z.union([
 const time = z.union([z.string(), z.number()]).transform((value, context) => {
   const at = new Date(value);
   if (Number.isNaN(at.getTime())) context.addIssue({ code: 'custom', message: 'is not a time' });
-  // A text stays as it is, so that what is sent back is what came.
+  // A text stays unchanged, so that what is sent back is what was received.
   return typeof value === 'string' ? value : at.toISOString();
 });
 const text = z.string().nullish();
