@@ -47,7 +47,7 @@ Examples:
   $ curl http://127.0.0.1:8080/jobs`;
 
 const CONTROLLER_HELP = `
-With TRAWL_BACKEND=aws there may be several, of which one leads, and workers on any machine.
+With TRAWL_BACKEND=aws there may be several controllers, one of which leads, and workers on any machine.
 
 Examples, in two terminals:
   $ trawl controller --data-dir /var/lib/trawl

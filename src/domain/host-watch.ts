@@ -50,8 +50,8 @@ export class HostWatch {
     const { pauses } = seen;
     const jobs = new Map<string, JobSeen>();
     for (const [id, job] of seen.jobs) {
-      const told = job.take(now);
-      if (told !== null) jobs.set(id, told);
+      const reported = job.take(now);
+      if (reported !== null) jobs.set(id, reported);
       if (job.isIdle) seen.jobs.delete(id);
     }
     seen.pauses = [];
@@ -95,7 +95,7 @@ class JobWatch {
   #gapMs: number | null = null;
   #marks: number[] = [];
   #lastStartAt: number | null = null;
-  #told: JobSeen = JOB_UNSEEN;
+  #reported: JobSeen = JOB_UNSEEN;
   readonly #over: SeenSecond[] = [];
 
   /** Whether nothing is under way, nor was in this second, so that it can be forgotten after a `take`. */
@@ -125,9 +125,9 @@ class JobWatch {
     this.#foldOver();
     const seconds = this.#over.splice(0);
     if (seconds.length === 0) return null;
-    const told = { ...this.#told, requests: this.#told.requests + startsIn(seconds), seconds };
-    this.#told = JOB_UNSEEN;
-    return told;
+    const reported = { ...this.#reported, requests: this.#reported.requests + startsIn(seconds), seconds };
+    this.#reported = JOB_UNSEEN;
+    return reported;
   }
 
   /** Ends the current second if `now` is in a later one. A clock that goes back stays in the same second. */
@@ -172,8 +172,8 @@ class JobWatch {
     const from = this.#over.length - WINDOW_SECONDS;
     if (from <= 0) return;
     const old = this.#over.splice(0, from);
-    const requests = this.#told.requests + startsIn(old);
-    this.#told = foldUntil({ ...this.#told, requests, seconds: old }, Number.POSITIVE_INFINITY, []);
+    const requests = this.#reported.requests + startsIn(old);
+    this.#reported = foldUntil({ ...this.#reported, requests, seconds: old }, Number.POSITIVE_INFINITY, []);
   }
 }
 

@@ -109,9 +109,9 @@ function saidBy(headers: ProxyAnswer['headers'], status: number, at: ProxyAnswer
   const own = BRIGHT_DATA_HEADERS.map((name) => headers[name]).filter((value) => value !== undefined);
   const proxyStatus = headers['proxy-status'];
   const isProxyError = proxyStatus !== undefined && at !== 'decrypted' && isProxysOwn(proxyStatus, status);
-  const told = isProxyError ? [...own, proxyStatus] : own;
-  if (told.length > 0) {
-    const code = told.map((value) => /\b(client|policy|peer|target)_\d+\b/.exec(value)?.[0]).find(Boolean);
+  const values = isProxyError ? [...own, proxyStatus] : own;
+  if (values.length > 0) {
+    const code = values.map((value) => /\b(client|policy|peer|target)_\d+\b/.exec(value)?.[0]).find(Boolean);
     return { code: code ?? null };
   }
   return at === 'forwarded' && isCommonProxy(status, headers) ? { code: null } : null;

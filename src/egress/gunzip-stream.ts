@@ -114,7 +114,7 @@ export class GunzipStream extends Transform {
       // Its own listener has reported it.
       if (error) return;
       const used = inflater.bytesWritten - before;
-      // Data that ends with the piece is noticed at the next one, of which nothing is used. There always is one: the
+      // Data that ends with the piece is noticed at the next one, which is not used. There always is one: the
       // tail.
       if (used === bytes.length) {
         done();

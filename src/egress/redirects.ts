@@ -32,8 +32,8 @@ export function nextHop(request: WebRequest, url: string, status: number, locati
   for (const [name, value] of Object.entries(request.headers)) {
     if (becomesGet && (name.startsWith('content-') || name === 'origin')) continue;
     if (isElsewhere && !isHarmless(name)) continue;
-    const told = isElsewhere && name === 'referer' ? refererElsewhere(value, to) : value;
-    if (told !== null) headers[name] = told;
+    const kept = isElsewhere && name === 'referer' ? refererElsewhere(value, to) : value;
+    if (kept !== null) headers[name] = kept;
   }
   return {
     kind: 'follow',

@@ -19,9 +19,9 @@ export interface SharedLineDeps {
 /**
  * A line that other processes use, too: this one may use what it has reserved (`domain/line-book.ts`). It is
  *
- *   idle      nothing is reserved, or nobody needs it: it is not renewed, and ends by itself
+ *   idle      nothing is reserved, or it is not needed: it is not renewed, and expires
  *   held      places and slots can be used until their lease ends; asked for again, once per lease, while there is work
- *   cut off   reserving fails: half of what it had last goes on for some time, because nobody else can reserve either if
+ *   cut off   reserving fails: half of what it had last stays in use for some time, because no one else can reserve either if
  *             the storage is down, and others have the rest if it is only us; then it waits
  *
  * At most one request for a reservation is under way.

@@ -4,5 +4,5 @@ const { version }: { version: string } = JSON.parse(
   readFileSync(new URL('../../package.json', import.meta.url), 'utf8'),
 );
 
-/** Of this installation. */
+/** Version of this installation. */
 export const VERSION = version;

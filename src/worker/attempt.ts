@@ -56,8 +56,11 @@ export async function runAttempt(
         ? result
         : await evidence.addTo(result, failed.at(-1)?.failure.type ?? result.failure.type, endedAt);
     const finds = readFound(result, job.scraper, item, deps);
-    const told = maskResult(toldOf(job, item, withFacts(seen, finds), { tries, startedAt, endedAt }), secrets);
-    const outcome = withFound(await keepBytes(deps, job.jobId, item, told), finds);
+    const masked = maskResult(
+      describeResult(job, item, withFacts(seen, finds), { tries, startedAt, endedAt }),
+      secrets,
+    );
+    const outcome = withFound(await keepBytes(deps, job.jobId, item, masked), finds);
     evidence?.kept();
     const durationMs = elapsedSince(begunAt, clock);
     const settlement = { seq: item.seq, attempt: item.attempt, outcome, tries, startedAt, durationMs };
@@ -105,7 +108,7 @@ export function usageOf(meter: UsageMeter): Pick<Settlement, 'usage'> {
 }
 
 /** A re-extraction adds data to an item whose metadata its own job has. */
-function toldOf(
+function describeResult(
   { jobId, scraper }: AttemptJob,
   { itemId, input, attempt, source }: LeasedItem,
   result: ScrapeResult,

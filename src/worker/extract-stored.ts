@@ -33,15 +33,17 @@ export async function extractStored(
     if (!(bytes instanceof Uint8Array)) return bytes;
     read.set(artifact, bytes);
   }
-  const told = objectOf(metadata === null ? undefined : read.get(metadata));
-  const addresses = isObject(told['pages']) ? told['pages'] : {};
+  const facts = objectOf(metadata === null ? undefined : read.get(metadata));
+  const addresses = isObject(facts['pages']) ? facts['pages'] : {};
   const named = pages.map((page) => {
     const { name = '' } = page;
     return [name, { body: decode(read.get(page)), url: textOf(addresses[name]) }] as const;
   });
   const [first] = named;
   const main =
-    html.kind === 'page' && first !== undefined ? first[1] : { body: decode(read.get(html)), url: textOf(told['url']) };
+    html.kind === 'page' && first !== undefined
+      ? first[1]
+      : { body: decode(read.get(html)), url: textOf(facts['url']) };
   return await scraper.extract({
     input: item.input,
     ...main,

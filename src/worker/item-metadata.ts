@@ -21,7 +21,7 @@ export interface AttemptFacts {
  */
 export function withMetadata(result: ScrapeResult, facts: AttemptFacts): ScrapeResult {
   const { artifacts = [] } = result;
-  // A skipped item of which nothing is kept needs no metadata.
+  // A skipped item without artifacts needs no metadata.
   if (result.kind === 'skipped' && artifacts.length === 0) return result;
   if (artifacts.some(({ kind }) => kind === 'metadata')) return result;
   const metadata = {

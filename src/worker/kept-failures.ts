@@ -13,7 +13,7 @@ interface FailedAttempt {
 const MAX_JOBS = 200;
 
 /**
- * The groups of failures of which this process has kept pages, so that only the first ones of each are kept. Every
+ * The groups of failures whose pages this process has kept, so that only the first ones of each are kept. Every
  * process counts for itself: asking the ledger would be a call per failure. So a job may have as many pages of a group
  * from each process, and never fewer than the policy says.
  */

@@ -96,7 +96,7 @@ export class DynamoSiteRows<Document> implements SiteRows<Document> {
       if (await this.#write(key, row, next, mark)) return next;
       await this.#table.pause(tries);
       row = await this.#table.get(key);
-      // Ours, of which the reply was lost.
+      // Our own write, whose reply was lost.
       if (row !== null && textOf(row, 'mark') === mark) return documentOf(row);
     }
   }

@@ -75,7 +75,7 @@ async function receive(api: ApiClient, path: string, artifact: string): Promise<
   return Buffer.concat(pieces);
 }
 
-interface Told {
+interface Recording {
   readonly id: string;
   readonly asked: Asked;
   readonly item: ItemDetailAnswer;
@@ -83,11 +83,11 @@ interface Told {
   readonly workshop: Workshop;
 }
 
-async function tell({ out, note }: Client, told: Told, isJson: boolean): Promise<number> {
-  const { id, asked, item, answer, workshop } = told;
+async function tell({ out, note }: Client, recording: Recording, isJson: boolean): Promise<number> {
+  const { id, asked, item, answer, workshop } = recording;
   if (answer.kind === 'recorded') {
     if (isJson) await out.json(recordedJson(answer));
-    else await out.write(`${recordedText(answer)}\n\n${nextText(told, answer.playedAs, answer.written.name)}\n`);
+    else await out.write(`${recordedText(answer)}\n\n${nextText(recording, answer.playedAs, answer.written.name)}\n`);
     if (answer.differences.length === 0) return EXIT.done;
     note(differencesText(answer, workshop).trimEnd());
     return EXIT.someItemsFailed;
@@ -110,7 +110,7 @@ function missingText(missing: readonly string[]): string {
 }
 
 /** What the result means, and what to do with it. */
-function nextText({ id, asked, item: { error } }: Told, playedAs: string, caseName: string): string {
+function nextText({ id, asked, item: { error } }: Recording, playedAs: string, caseName: string): string {
   const test = `  $ trawl scrapers test ${id}`;
   if (playedAs === 'data') {
     const was = error === null ? '' : ` In the job it failed as ${error.type}.`;

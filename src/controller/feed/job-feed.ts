@@ -38,7 +38,7 @@ export class JobFeed {
   readonly #deps: JobFeedDeps;
   readonly #outcomes: OutcomeBatch;
   readonly #watchers = new Set<Watcher>();
-  #told: Told | null = null;
+  #sent: SentState | null = null;
   #isEnded = false;
   #hasNews = false;
   #isUrgent = false;
@@ -71,7 +71,7 @@ export class JobFeed {
 
   /** Whether everything has been sent, unless the job is reopened. */
   get isOver(): boolean {
-    return this.#told !== null && this.#told.end !== null;
+    return this.#sent !== null && this.#sent.end !== null;
   }
 
   /** By `elapsed()`; null while there are watchers. */
@@ -92,9 +92,9 @@ export class JobFeed {
       this.#outcomes.add(change.items);
       this.#isUrgent ||= this.#heldSince !== null;
     }
-    if (change.kind === 'job') this.#isUrgent ||= this.#told !== null && isNewTo(this.#told, change.job);
+    if (change.kind === 'job') this.#isUrgent ||= this.#sent !== null && isNewTo(this.#sent, change.job);
     // The first batch starts the job. A first look may be under way, and may have read the earlier state.
-    if (change.kind === 'dispatched') this.#isUrgent ||= this.#told === null || this.#told.jobStatus === 'pending';
+    if (change.kind === 'dispatched') this.#isUrgent ||= this.#sent === null || this.#sent.jobStatus === 'pending';
     this.#hasNews = true;
     this.#poke();
   }
@@ -138,8 +138,8 @@ export class JobFeed {
 
   /** The state of the job as of `ring.head`: with the frames after it, nothing is missing. Null before the first look. */
   snapshot(reset: ResetReason | null): { readonly text: string; readonly isLast: boolean } | null {
-    if (this.#told === null) return null;
-    const { status, progress, end } = this.#told;
+    if (this.#sent === null) return null;
+    const { status, progress, end } = this.#sent;
     const events = [status, progress, ...(end === null ? [] : [end])];
     if (reset !== null) events.unshift(resetEvent(this.jobId, reset));
     const id = this.ring.idOf(this.ring.head);
@@ -159,10 +159,10 @@ export class JobFeed {
     const { ledger, rates, itemWaits, clock } = this.#deps;
     if (this.#isEnded) return;
     const job = await ledger.job(this.jobId);
-    const told = this.#told;
+    const sent = this.#sent;
     // Another job with the same id is not the one that was watched.
-    if (job === null || (told !== null && told.createdAt !== job.createdAt)) {
-      if (told !== null) this.#send([goneEvent(this.jobId)], true);
+    if (job === null || (sent !== null && sent.createdAt !== job.createdAt)) {
+      if (sent !== null) this.#send([goneEvent(this.jobId)], true);
       this.stop();
       return;
     }
@@ -170,22 +170,22 @@ export class JobFeed {
     const now = tell(job, itemWaits.ofJob(this.jobId, at), rates.pace(this.jobId), at);
     const ended = endedOf(job.counts);
     // The first look is what the first watcher begins with.
-    if (told === null) {
-      this.#told = now;
+    if (sent === null) {
+      this.#sent = now;
       this.#outcomes.restart(ended);
       return;
     }
-    const isEnd = now.end !== null && now.end.data !== told.end?.data;
+    const isEnd = now.end !== null && now.end.data !== sent.end?.data;
     const unheard = this.#outcomes.countUnheard(ended);
     if (isEnd && unheard > 0 && this.#mayHold()) return;
     this.#heldSince = null;
     if (isEnd) this.#outcomes.writeOffUnheard();
-    this.#told = now;
+    this.#sent = now;
     const batch = this.#outcomes.take();
     const events: FeedEvent[] = [];
     if (batch !== null) events.push(itemsEvent(this.jobId, batch.shown, batch.omitted));
-    if (now.progress.data !== told.progress.data) events.push(now.progress);
-    if (now.key !== told.key) events.push(now.status);
+    if (now.progress.data !== sent.progress.data) events.push(now.progress);
+    if (now.key !== sent.key) events.push(now.status);
     if (now.end !== null && isEnd) events.push(now.end);
     if (events.length > 0) this.#send(events, isEnd);
   }
@@ -270,7 +270,7 @@ export interface JobFeedSettings {
 }
 
 /** What a watcher that received everything knows. */
-interface Told {
+interface SentState {
   readonly createdAt: number;
   readonly jobStatus: JobStatus;
   readonly hasManifest: boolean;
@@ -281,7 +281,7 @@ interface Told {
   readonly end: FeedEvent | null;
 }
 
-function tell(job: JobRecord, waits: readonly JobWait[], pace: JobPace | null, now: number): Told {
+function tell(job: JobRecord, waits: readonly JobWait[], pace: JobPace | null, now: number): SentState {
   return {
     createdAt: job.createdAt,
     jobStatus: job.status,
@@ -293,6 +293,6 @@ function tell(job: JobRecord, waits: readonly JobWait[], pace: JobPace | null, n
   };
 }
 
-function isNewTo(told: Told, job: JobRecord): boolean {
-  return told.jobStatus !== job.status || told.hasManifest !== (job.manifest !== null);
+function isNewTo(sent: SentState, job: JobRecord): boolean {
+  return sent.jobStatus !== job.status || sent.hasManifest !== (job.manifest !== null);
 }

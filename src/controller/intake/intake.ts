@@ -96,7 +96,7 @@ export async function takeInItems(
   const sum = new Sum();
   // Done before a byte is read: the job's other items may end meanwhile, and the job must not be completed.
   const opened = await ledger.addItems(jobId, [], clock.now() + OPEN_MS, clock.now());
-  if (opened.kind !== 'added') return sum.told(opened);
+  if (opened.kind !== 'added') return sum.refusal(opened);
   const scraper = await usableScraper(deps.catalog, job.scraperId);
   const rules = { mapping: columns, input: scraper === null ? null : inputFields(scraper), isStrict };
   const source = untilAborted(bytes, signal);
@@ -112,7 +112,7 @@ export async function takeInItems(
       ),
       sum,
     );
-    return answer === null ? { kind: 'taken', ...sum.counts() } : sum.told(answer);
+    return answer === null ? { kind: 'taken', ...sum.counts() } : sum.refusal(answer);
   } catch (error) {
     if (!(error instanceof UnreadableItems)) throw error;
     return { kind: 'unreadable', message: error.message, ...sum.counts() };
@@ -235,7 +235,7 @@ class Sum {
     };
   }
 
-  told(refused: Refused): IntakeAnswer {
+  refusal(refused: Refused): IntakeAnswer {
     return refused.kind === 'missing' ? refused : { ...refused, ...this.counts() };
   }
 }

@@ -9,7 +9,7 @@ import { walkPages } from '../../domain/walk-pages.ts';
 import type { ItemBook, ItemFilter } from '../../ports/ledger.ts';
 import type { ResultStore } from '../../ports/result-store.ts';
 
-/** Kinds of which an item has at most one file, which a row refers to; data are in the row itself. */
+/** Kinds with at most one file per item, which a row refers to; data are in the row itself. */
 type FileKind = Exclude<ArtifactKind, (typeof ELSEWHERE)[number]>;
 /** The other kinds: in the row itself, by name, or kept to see why an item failed, which is not a result. */
 const ELSEWHERE = ['data', 'metadata', 'page', 'failed_page', 'visit', 'trace'] as const;

@@ -74,8 +74,8 @@ export function openBrowserEgress(deps: ReachDeps): BrowserEgress {
       const parts = { reach, clock, watch, credentials, refusesHost: blocking.refusesHost };
       const proxy = await PinningProxy.open(visit, parts);
       const isLocal = browser === 'local';
-      const told = isLocal ? credentials : null;
-      const way = new Way(proxy, { blocking, credentials: told, disguise }, () => ways.delete(way));
+      const login = isLocal ? credentials : null;
+      const way = new Way(proxy, { blocking, credentials: login, disguise }, () => ways.delete(way));
       ways.add(way);
       return way;
     },

@@ -60,7 +60,7 @@ export class PageGuard {
   /** The functions that leave the gate, by the request that is inside. */
   readonly #inside = new Map<string, () => void>();
   /** The last request that was given the password. It is not given twice. */
-  #told = '';
+  #authorised = '';
   #mainFrame = '';
 
   constructor(session: CdpSession, deps: GuardDeps) {
@@ -129,8 +129,8 @@ export class PageGuard {
   }
 
   async #onAsked({ requestId, authChallenge }: AskedForPassword): Promise<void> {
-    const isOurs = authChallenge.source === 'Proxy' && this.#told !== requestId;
-    this.#told = requestId;
+    const isOurs = authChallenge.source === 'Proxy' && this.#authorised !== requestId;
+    this.#authorised = requestId;
     const answer = isOurs ? { response: 'ProvideCredentials', ...this.#deps.credentials } : { response: 'Default' };
     await this.#answer('Fetch.continueWithAuth', { requestId, authChallengeResponse: answer });
   }

@@ -38,7 +38,7 @@ export interface BrowserWish {
   readonly exits: () => Exit;
   readonly http: HttpClient;
   readonly identity: Identity;
-  /** Of the web of the HTTP client; null if that has none. */
+  /** Shares cookies with the web of the HTTP client; null if that has none. */
   readonly bridge: CookieBridge | null;
   readonly suspect: string;
   /** Null for a context that no item continues with, such as that of a login. */

@@ -10,7 +10,7 @@ export interface Login<State> {
   readonly value: State;
   /** Cookies and storage: a context that begins with them is logged in. */
   readonly storage: StorageState;
-  /** Who logged in. */
+  /** The identity that logged in. */
   readonly name: BrowserName;
 }
 

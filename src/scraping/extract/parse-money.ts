@@ -48,7 +48,7 @@ function currencyOf(written: string | undefined): Currency {
   return written === '€' || COMMA_CODES.includes(written) ? 'comma' : 'point';
 }
 
-/** Of two, one is the sign and the other its code. */
+/** If there are two, one is the sign and the other its code. */
 function isOneCurrency(one: string | undefined, other: string | undefined): boolean {
   if (one === undefined || other === undefined) return true;
   const names = [one, other].map((name) => name.replace(' ', '').toUpperCase());

@@ -52,7 +52,7 @@ export interface HttpClientDeps {
   readonly usage: HostUsage;
   readonly timeouts: Policy['timeouts'];
   readonly maxRetryAfterMs: number;
-  /** Of the job. */
+  /** The job's limit. */
   readonly maxRetries: number;
   readonly isAdaptive: boolean;
   readonly limits: { readonly pageBytes: number; readonly documentBytes: number };

@@ -3,7 +3,7 @@ import { formCharset } from './form-charset.ts';
 /** What a POST carries: one of form, json and body. */
 export interface PostOptions {
   readonly form?: Readonly<Record<string, string | readonly string[]>> | URLSearchParams;
-  /** Of `form`, where the site does not take UTF-8: `windows-1252`. */
+  /** Charset of `form`, if the site does not accept UTF-8: `windows-1252`. */
   readonly charset?: string;
   readonly json?: unknown;
   readonly body?: Uint8Array | string;

@@ -6,7 +6,7 @@ import type { ScrapeTools } from '../scraper.ts';
 
 interface RepeaterDeps {
   readonly tools: Pick<ScrapeTools, 'gate' | 'log'>;
-  /** Of the job. */
+  /** The job's limit. */
   readonly maxRetries: number;
   /** Whether the job goes slower when the site refuses its requests. */
   readonly isAdaptive: boolean;
@@ -66,8 +66,8 @@ export class Repeater {
       const host = hostOf(url);
       const trouble = speaksAgainstHost({ failure, status }) ? tools.gate.noteTrouble(host) : 'frequent';
       const says = hostAnswer(failure, status);
-      const told = says === 'refused' && !this.#deps.isAdaptive ? 'there' : says;
-      if (told !== null) tools.gate.noteAnswer(host, told, failure.message);
+      const noted = says === 'refused' && !this.#deps.isAdaptive ? 'there' : says;
+      if (noted !== null) tools.gate.noteAnswer(host, noted, failure.message);
       const next = afterBadAnswer({ failure, method, status, isLost, repeats, trouble }, maxRetries);
       if (next.kind === 'fail') {
         // All items of this process hold back, not only the one that got the answer.

@@ -6,7 +6,7 @@ export type MarkKind = 'strong' | 'em' | 'del' | 'sub' | 'sup' | 'link';
 /** An element around text: written with its first text, so that an empty one leaves nothing. */
 interface Mark {
   readonly kind: MarkKind;
-  /** Of a link. */
+  /** Target of a link. */
   readonly url: string;
   open: string;
   close: string;

@@ -62,8 +62,8 @@ export class RobotsBook implements RobotsCheck {
     if (verdict.kind === 'allowed') return;
     const { line } = verdict;
     // Once for each file: a job may have a million such items.
-    if (!file.isTold) log.info({ url, line }, `${origin}/robots.txt disallows a page: such items are skipped`);
-    file.isTold = true;
+    if (!file.isLogged) log.info({ url, line }, `${origin}/robots.txt disallows a page: such items are skipped`);
+    file.isLogged = true;
     throw new Disallowed(url, line);
   }
 
@@ -89,7 +89,7 @@ export class RobotsBook implements RobotsCheck {
     const meaning = readRobotsAnswer(answer, origin);
     const expiresAt = clock.elapsed() + meaning.forMs;
     const before = this.#known.get(key);
-    const fresh = { host, expiresAt, isTold: false };
+    const fresh = { host, expiresAt, isLogged: false };
     let file: Known;
     if (meaning.kind === 'rules') file = { ...fresh, rules: parseRobots(text, origin), failure: null };
     else if (meaning.kind === 'none') file = { ...fresh, rules: null, failure: null };
@@ -146,7 +146,7 @@ interface Known {
   /** Why nothing may be requested; null if the rules say what may. */
   readonly failure: Failure | null;
   /** Whether it was logged that it disallows something. */
-  isTold: boolean;
+  isLogged: boolean;
 }
 
 function weightOf({ rules }: Known): number {

@@ -7,7 +7,7 @@ export interface SelectorGroup {
   readonly uses: number;
   readonly fewest: number;
   readonly most: number;
-  /** Of the first use that found something; null if none did. */
+  /** Text of the first use that found something; null if none did. */
   readonly text: string | null;
 }
 

@@ -84,7 +84,7 @@ function firstGroup(items: readonly NewItem[], at: number, max: number): readonl
   return group;
 }
 
-/** Of a re-extraction with many pages, the source is larger than the input. */
+/** In a re-extraction with many pages, the source is larger than the input. */
 function sourceSize({ source }: NewItem): number {
   return source === undefined ? 0 : JSON.stringify(source).length;
 }
@@ -149,7 +149,7 @@ function packedInput({ itemId, input, source }: NewItem): PackedInput {
   return source ? [itemId, input, source] : [itemId, input];
 }
 
-/** Of items as they were added; a correction is not where the search for an input ends. */
+/** True for items as they were added; the search for an input does not end at a correction. */
 function isFirstPiece(row: Row): boolean {
   const [, seq = '', piece] = textOf(row, 'sk').split('#');
   return piece !== undefined && textOf(row, 'sk') === inputSk(Number(seq), 0);

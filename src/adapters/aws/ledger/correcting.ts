@@ -104,7 +104,7 @@ interface Correction {
 }
 
 interface Found {
-  /** Of as many items as were looked at. */
+  /** One entry for each item that was examined. */
   readonly isReplaced: readonly boolean[];
   readonly corrections: readonly Correction[];
 }

@@ -45,7 +45,7 @@ export async function dispatchJob(
   }
 }
 
-/** Of the hundred actions of a transaction; each pool entry of returned items is one as well. */
+/** A transaction has a hundred actions; each pool entry of returned items is one as well. */
 const MOST_BATCHES = 90;
 const MOST_WITH_POOL = 40;
 const FEWEST_OF_A_FULL_STEP = Math.min(MOST_BATCHES, MOST_WITH_POOL);

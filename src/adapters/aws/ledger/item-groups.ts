@@ -50,7 +50,7 @@ export function groupsOfRows(rows: readonly Row[]): Groups {
   return groups;
 }
 
-/** Of all items of these chunks. */
+/** Groups of all items of these chunks. */
 export async function readGroups(table: Table, inc: string, chunks: readonly number[]): Promise<Groups> {
   const read = await atOnce(CHUNKS_AT_ONCE, chunks, async (chunk) => {
     return groupsOfRows(await table.all({ pk: chunkPk(inc, chunk), begins: GROUPS_PREFIX }));

@@ -74,7 +74,7 @@ export function metaRow({ record, inc, epoch, runs }: JobRows): Row {
   };
 }
 
-/** Of a job that is new: nothing was used yet. */
+/** The hot row of a new job, without any usage. */
 export function hotRow({ record, inc, epoch, dispatches, changes, cursor, pooled, isShut }: JobRows): Row {
   const { counts, tally } = record;
   const { pk, sk } = hotKey(record.jobId);

@@ -63,7 +63,7 @@ export function inputSk(seq: number, piece: number): string {
   return `I#${padded(seq)}#${padded(piece)}`;
 }
 
-/** Of an item whose input was replaced after this attempt. Sorted after every row of inputs that may contain the item. */
+/** Input of an item that was corrected after this attempt. Sorted after every row of inputs that may contain the item. */
 export function correctedInputSk(seq: number, attempt: number, piece: number): string {
   return `I#${padded(seq)}#R${padded(attempt)}#${padded(piece)}`;
 }

@@ -42,5 +42,5 @@ export function failureOf({ record: { itemId }, last }: ChunkItem): readonly Cou
 
 /** Out of the hundred of a transaction; the others are for the job itself and the lists it is in. */
 const MOST_ACTIONS = 88;
-/** Of the four megabytes that a transaction may have on the wire. */
+/** A transaction may have four megabytes on the wire. */
 const MOST_BYTES = 2_500_000;

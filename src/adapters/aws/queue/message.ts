@@ -3,7 +3,7 @@ import type { Message } from '@aws-sdk/client-sqs';
 import { LANES, type Lane } from '../../../domain/lane.ts';
 import type { BatchRef, Delivery } from '../../../ports/work-queue.ts';
 
-/** Said in every message, so that a later release can tell what it reads. */
+/** Part of every message, so that a later release knows what it reads. */
 const VERSION = 1;
 
 /**

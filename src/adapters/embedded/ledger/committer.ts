@@ -27,7 +27,7 @@ export class Committer {
   readonly #listeners = new Set<(change: LedgerChange) => void>();
   #queue: Change[] = [];
   #running: Promise<void> | null = null;
-  #told: LedgerChange[] = [];
+  #reported: LedgerChange[] = [];
   #state: 'open' | 'closed' | 'dead' = 'open';
 
   constructor(parts: { database: Database; durability: Durability; working: WorkingSet; clock: Clock }) {
@@ -70,7 +70,7 @@ export class Committer {
 
   /** Called by a change, to report it to listeners once it is applied, in order. */
   tell(change: LedgerChange): void {
-    this.#told.push(change);
+    this.#reported.push(change);
   }
 
   /** Takes no more changes, and waits for those that it has. */
@@ -118,7 +118,7 @@ export class Committer {
 
   /** As many as there is time for, in order, but at least one; returns how many. */
   #commit(waiting: readonly Change[]): number {
-    this.#told = [];
+    this.#reported = [];
     const begunAt = this.#clock.elapsed();
     let taken = 0;
     try {
@@ -168,8 +168,8 @@ export class Committer {
   }
 
   #tellAll(): void {
-    const changes = this.#told;
-    this.#told = [];
+    const changes = this.#reported;
+    this.#reported = [];
     for (const change of changes) {
       for (const listener of this.#listeners) {
         try {

@@ -14,7 +14,7 @@ export class ItemGroups {
     this.#sql = sql;
   }
 
-  /** Of new items at the end of a job. */
+  /** Records the groups of new items at the end of a job. */
   append(num: number, firstSeq: number, items: readonly NewItem[]): void {
     if (items.length === 0) return;
     let current = firstSeq === 0 ? null : this.reader(num).at(firstSeq - 1);
@@ -26,7 +26,7 @@ export class ItemGroups {
     }
   }
 
-  /** Of one item. The run that it was part of continues after it. */
+  /** Changes the group of one item. The run that it was part of continues after it. */
   change(num: number, seq: number, group: string | null, total: number): void {
     const before = this.reader(num).at(seq);
     if (before === group) return;

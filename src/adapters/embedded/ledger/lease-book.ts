@@ -166,7 +166,7 @@ interface Claim {
   readonly worker: string;
   readonly until: number;
   readonly now: number;
-  /** Of the inputs of one batch, if it has several. */
+  /** Limit for the inputs of one batch, if it has several. */
   readonly maxBytes: number;
 }
 

@@ -5,7 +5,7 @@ import { isEmptyRoot, markRoot, ResultRoot, readMark } from './result-root.ts';
 import type { Disk } from './unfinished-results.ts';
 
 /**
- * Who opens a store, and what may be made for it:
+ * Which process opens a store, and what it may create:
  *
  *   anyone   makes the folder if it is missing, and marks it
  *   owner    the same for a new store. It notes the mark beside it, in `noteFile`; where there is such a note and the
