@@ -16,6 +16,7 @@ const USAGE = `usage: npm run bench -- engine [--items N] [--workers N] [--concu
        npm run bench -- http [--items N] [--only ${HTTP_SUBJECTS.join(',')}] [--json]
        npm run bench -- markdown [--items N] [--only trawl,turndown,node-html-markdown] [--docs DIR] [--json]
        npm run bench -- browser [--items N] [--only ${BROWSER_SUBJECTS.join(',')}] [--json]
+       npm run bench -- recordings [--items N] [--json]
        npm run bench -- compare COMMIT engine|api|… [options of that benchmark] [--rounds N] [--json]
 
 http fetches pages of the demo county, takes ten fields of each and keeps three files on the disk: by Trawl with one and
@@ -32,6 +33,10 @@ blocks that are the same to the byte; all of it read by parsers that none of the
 browser opens pages that a script of the demo county makes: by Trawl, by a pool of pages written by hand, and by Crawlee with
 its default settings. All use the same Chromium and a new context for each item; trawl-page shares contexts between items
 (browser.isolation). It is measured as http is; CPU and RSS include the browsers.
+
+recordings runs the demo county by its recording, over HTTP and (three items of twenty) in a browser, beside the scraper that was
+written for it. fields_equal counts the items whose data are the same. It exits with 1 if data differ, or if HTTP is not at
+least 20 times as cheap.
 
 discovery runs the same items twice: submitted, and found by pages with 25 links each, half of which are on the page before.
 It exits with 1 if found items take more than twice as long.
@@ -78,6 +83,12 @@ if (positionals[0] === 'http') {
   const { benchBrowser } = await import('./browser.ts');
   const only = subjects(values.only, BROWSER_SUBJECTS);
   await show(await benchBrowser({ items: positive('items', values.items ?? '300'), only }, say));
+} else if (positionals[0] === 'recordings') {
+  const { benchRecordings } = await import('./recordings.ts');
+  const items = positive('items', values.items ?? '2000');
+  const result = await benchRecordings({ items, browserItems: Math.ceil(items * 0.15) }, say);
+  if (!result.ok) process.exitCode = 1;
+  await show(result);
 } else if (positionals[0] === 'markdown') {
   const { benchMarkdown, CONVERTERS, printMarkdown } = await import('./markdown.ts');
   const items = values.items === undefined ? null : positive('items', values.items);

@@ -102,7 +102,10 @@ export function isSameProblem(one: GroupKind, other: GroupKind): boolean {
 }
 
 export function failurePattern(failure: Failure): string {
+  // The step of a recording is where it failed, not a particular of the item.
+  const [step = ''] = /^step [\w.-]{1,60}(?=, )/.exec(failure.message) ?? [];
   const blurred = failure.message
+    .slice(step.length)
     .replaceAll(QUOTED, '<…>')
     .replaceAll(/https?:\/\/[^\s)]+/g, '<url>')
     .replaceAll(/(?<![^\s(])\/[^\s),;]+/g, '<path>')
@@ -111,7 +114,7 @@ export function failurePattern(failure: Failure): string {
     .replaceAll(PLURAL, '$1')
     .replaceAll(/\s+/g, ' ')
     .trim();
-  return withoutRepetitions(blurred).slice(0, MAX_PATTERN_LENGTH).toWellFormed();
+  return `${step}${withoutRepetitions(blurred)}`.slice(0, MAX_PATTERN_LENGTH).toWellFormed();
 }
 
 /** Single quotes count only at the beginning of a word: `the site's` opens no quotation. */

@@ -311,3 +311,14 @@ test('groups of one layout are one line, under the layout that was seen most', (
   );
   assert.equal(commonestGroups(groups, 2).length, 2);
 });
+
+test('failures at different steps of a recording are different groups', () => {
+  const [one, same, other] = [
+    'step 4, click "Search": none of 3 selectors matched (http://county.test/a)',
+    'step 4, click "Search": none of 2 selectors matched (http://county.test/b)',
+    'step 12.then.1, click "Search": none of 3 selectors matched (http://county.test/a)',
+  ].map(pattern);
+  assert.equal(one, same);
+  assert.equal(one, 'step 4, click <…>: none of # selector matched (<url>)');
+  assert.equal(other, 'step 12.then.1, click <…>: none of # selector matched (<url>)');
+});
