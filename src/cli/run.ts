@@ -5,7 +5,6 @@ import {
   type Config,
   ConfigError,
   EMBEDDED,
-  hasDisplay,
   LOCAL_RESULTS,
   laneConfig,
   loadConfig,
@@ -24,7 +23,7 @@ import { itemList } from './jobs/item-list.ts';
 import { collected } from './jobs/options.ts';
 import { SAMPLE_HELP, sampleSize } from './jobs/plan.ts';
 import { policyGiven } from './jobs/policy-option.ts';
-import { wholeNumber } from './options.ts';
+import { watchingSettings, wholeNumber } from './options.ts';
 import { type RunScraper, runJob } from './run-job.ts';
 import { checkedJobName, listName, listSource } from './run-lists.ts';
 import { planRun } from './run-plan.ts';
@@ -208,7 +207,6 @@ function inputHash(input: readonly string[]): string {
 }
 
 function runConfig(base: Config, { id, lane }: RunScraper, { folder }: ResultsWish, options: RunOptions): Config {
-  if (options.headed && !hasDisplay()) throw new ConfigError(NO_DISPLAY);
   const { concurrency } = options;
   // A lane without workers gets one: otherwise the job would wait forever.
   const workers = options.workers ?? Math.max(1, laneConfig(base, lane).workers);
@@ -223,15 +221,9 @@ function runConfig(base: Config, { id, lane }: RunScraper, { folder }: ResultsWi
     [LANE_SETTINGS[lane].workers]: Math.min(workers, concurrency ?? Number.POSITIVE_INFINITY),
     logLevel: isLevelChosen ? base.logLevel : 'warn',
     logTo: 'stderr',
-    ...(options.headed && { browserHeaded: true }),
-    ...(options.slow !== undefined && { browserSlowMs: options.slow === true ? SLOW_MS : options.slow }),
+    ...watchingSettings(options),
   });
 }
-
-const NO_DISPLAY = '--headed needs a display, and DISPLAY is not set: use a desktop, or run the command under xvfb-run';
-
-/** Slow enough for a person to follow the steps. */
-const SLOW_MS = 500;
 
 /** A plan has its own folder, which is deleted with it: it must not be that of a job, nor of samples that are kept. */
 function runFolder({ dataDir }: Config, id: string, chosen: string | null, options: RunOptions): string {

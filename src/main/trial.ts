@@ -12,9 +12,10 @@ import { jsonSchemaOf } from '../scraping/describe-scraper.ts';
 import { SELECTOR_WATCH } from '../scraping/extract/selector-watch.ts';
 import { withBrowser } from '../scraping/fixtures/case-browsers.ts';
 import { type Seen, seenOf } from '../scraping/fixtures/scrape-once.ts';
-import { importScraper } from '../scraping/import-scraper.ts';
 import { UNCHECKED } from '../scraping/robots/robots-check.ts';
 import type { ScrapeLog, ScrapeResult, Scraper, ScrapeTools } from '../scraping/scraper.ts';
+import { findLoader } from '../scraping/scraper-loader.ts';
+import { SCRAPER_LOADERS } from '../scraping/scraper-loaders.ts';
 import { SCRAPER_MODULES } from '../scraping/scraper-modules.ts';
 import { SelectorGroups } from '../scraping/trial/selector-groups.ts';
 import { TracedWeb } from '../scraping/trial/traced-web.ts';
@@ -47,6 +48,7 @@ export async function openTrials(config: Config, id: string) {
     await scrapers.find(id);
     return { trials: null, ids };
   }
+  const loader = findLoader(SCRAPER_LOADERS, file);
   const clock = systemClock();
   return {
     ids,
@@ -55,11 +57,11 @@ export async function openTrials(config: Config, id: string) {
       /** The scraper's file and its local imports, as far as they are known. */
       files: (): readonly string[] => [...new Set([file, ...SCRAPER_MODULES.filesOf(file)])],
       /** Whether one of them differs from what the last trial used. */
-      hasChanged: () => SCRAPER_MODULES.hasChanged(file),
+      hasChanged: () => loader?.hasChanged(file) ?? false,
       /** Uses the current code. Null if `signal` aborted first. Throws an Error about a file that cannot be loaded. */
       async run(asked: TrialInput, onEvent: (event: TrialEvent) => void, signal: AbortSignal) {
-        const scraper = await importScraper(file);
-        if (scraper?.id !== id) throw new Error(`${file} has no scraper ${id} as its default export`);
+        const scraper = (await loader?.load(file)) ?? null;
+        if (scraper?.id !== id) throw new Error(`${file} has no scraper ${id}`);
         return runTrial({ config, clock, scraper, file, onEvent }, asked, signal);
       },
     },

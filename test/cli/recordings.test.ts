@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { test } from 'node:test';
+import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
+import { type County, startCounty } from '../../demo/county.ts';
 import { command, tempFolder, trawl } from './trawl.ts';
 
 const EXPORTS = fileURLToPath(new URL('../domain/recording/exports/', import.meta.url));
@@ -70,4 +71,39 @@ test('the report for programs and the recording for a pipe', async () => {
   assert.deepEqual([format, converted, lost.length], ['plain', 11, 2]);
   const piped = await command(['recordings', 'import', file, '--id', 'x', '--out', '-']);
   assert.equal(piped.stdout, readFileSync(out, 'utf8'));
+});
+
+let county: County;
+before(async () => {
+  county = await startCounty({ parcels: 100 });
+});
+after(() => county.close());
+
+test('a recording is run by its id, without a browser where it needs none, and a failure names its step', async () => {
+  const folder = tempFolder();
+  const recording = (id: string, owner: string) => ({
+    ...{ id, hosts: ['demo-county.test'], engine: 'http' },
+    steps: [
+      { type: 'goto', url: 'http://demo-county.test/parcel/{{input.apn}}' },
+      { type: 'assertSameItem', selectors: ['#datalet_lblParid'], value: '{{input.apn}}' },
+      { type: 'extractText', selectors: [owner], field: 'apn' },
+    ],
+  });
+  for (const [id, owner] of [
+    ['good', '#datalet_lblParid'],
+    ['bad', '#renamed'],
+  ] as const) {
+    writeFileSync(join(folder, `${id}.recording.json`), JSON.stringify(recording(id, owner)));
+  }
+  const routes = `http://demo-county.test=${county.url}`;
+  const env = { TRAWL_ROUTES: routes, TRAWL_ALLOW_ADDRESSES: 'loopback', TRAWL_SCRAPERS: folder };
+  const run = (id: string) => command(['recordings', 'run', id, '--input', 'apn=101-01-001', '--json'], env, folder);
+  const good = await run('good');
+  assert.equal(good.code, 0, good.stdout + good.stderr);
+  assert.deepEqual((JSON.parse(good.stdout) as { data: object }).data, { apn: '101-01-001' });
+  const bad = await run('bad');
+  assert.equal(bad.code, 1);
+  assert.match((JSON.parse(bad.stdout) as { error: { message: string } }).error.message, /step 3/);
+  const listed = await command(['scrapers', 'list', '--json'], env, folder);
+  assert.match(listed.stdout, /"id": "good"/);
 });

@@ -1,5 +1,7 @@
 import type { Command } from 'commander';
 import { withOwnHint } from '../client/command.ts';
+import { collected } from '../jobs/options.ts';
+import { wholeNumber } from '../options.ts';
 import { checkRecordings } from './check.ts';
 import { importFile } from './import.ts';
 import { showRecording } from './show.ts';
@@ -8,7 +10,7 @@ import { showRecording } from './show.ts';
 export function addRecordingsCommands(program: Command): void {
   const recordings = program
     .command('recordings')
-    .description('scrapers that are a list of recorded steps: import, check and show them')
+    .description('scrapers that are a list of recorded steps: import, check, show and run them')
     .addHelpText(
       'after',
       `
@@ -17,7 +19,7 @@ A recording is a file NAME.recording.json beside the other scrapers. Its id work
 Examples:
   $ trawl recordings import search.json --id my-county --parameterize
   $ trawl recordings check scrapers/my-county.recording.json
-  $ trawl try my-county --input apn=200-14-030`,
+  $ trawl recordings run my-county --input apn=200-14-030`,
     );
   withOwnHint(recordings);
 
@@ -56,6 +58,25 @@ Example:
   $ trawl recordings check scrapers/my-county.recording.json`,
     )
     .action(checkRecordings);
+
+  withOwnHint(recordings.command('run'))
+    .argument('<id>', 'a recording beside the scrapers, by its id')
+    .description('carry a recording out for one input, here and now, and show what it does; nothing is stored')
+    .option('--input <name=value>', 'a field of the input; may be repeated; name:=value takes JSON', collected)
+    .option('--headed', 'show the window of the browser')
+    .option('--slow [ms]', 'pause before each step of the browser (500 ms)', wholeNumber)
+    .option('--open', 'write the last page to a file and open it in a browser')
+    .option('--watch', 'run again whenever the recording is saved')
+    .option('--json', 'print JSON; with --watch, one line per run')
+    .addHelpText(
+      'after',
+      `
+Exit codes: 0 there is data, 1 the item failed or the recording cannot be used, 2 bad usage, 130 interrupted.
+
+Example:
+  $ trawl recordings run my-county --input apn=200-14-030 --headed --slow`,
+    )
+    .action(async (id: string, options: object) => (await import('../try/command.ts')).tryScraper(id, options));
 
   withOwnHint(recordings.command('show'))
     .argument('<file>', 'a recording')

@@ -7,6 +7,7 @@ import { openTrials, type TrialEvent, type TrialInput, type TrialReport, type Tr
 import { EXIT } from '../exit-codes.ts';
 import { printable } from '../format.ts';
 import { collected } from '../jobs/options.ts';
+import { watchingSettings } from '../options.ts';
 import { tellUnknown } from '../scrapers/unknown.ts';
 import { PageFile } from './show-page.ts';
 import { type InputOptions, readTrialInput } from './trial-input.ts';
@@ -17,6 +18,8 @@ interface TryOptions extends InputOptions {
   readonly open?: true;
   readonly watch?: true;
   readonly json?: true;
+  readonly headed?: true;
+  readonly slow?: number | true;
 }
 
 export function addTryCommand(program: Command): void {
@@ -50,14 +53,15 @@ Examples:
   $ trawl try my-county --from .trawl/run/my-county 200-14-030
   $ trawl try my-county --case 'a parcel' --json`;
 
-async function tryScraper(id: string, options: TryOptions): Promise<void> {
+/** The options decide the exit code, which it sets. */
+export async function tryScraper(id: string, options: TryOptions): Promise<void> {
   process.on('unhandledRejection', (error) => {
     const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
     process.stderr.write(`unhandled promise rejection in the scraper: ${what}\n`);
   });
   const asked = await readTrialInput(options);
   if (asked === null) return;
-  const opened = await openTrials(loadConfig(), id).catch(unusable);
+  const opened = await openTrials(loadConfig(watchingSettings(options)), id).catch(unusable);
   if (opened === null) return;
   const { trials, ids } = opened;
   if (trials === null) {
