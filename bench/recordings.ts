@@ -42,7 +42,7 @@ export async function benchRecordings(
         scraperId: 'bench-browser',
         items: browserItems,
         concurrency: 4,
-        warmUp: 200,
+        warmUp: 20,
       },
     ] as const;
     const measured: { row: Measured; data: Map<string, unknown>; items: number }[] = [];
