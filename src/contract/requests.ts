@@ -153,7 +153,10 @@ export const resultsQuery = z.strictObject({
 });
 
 export const exportQuery = z.strictObject({
-  format: z.enum(['jsonl', 'csv', 'parquet']).meta({ description: 'File format of the export.' }).default('jsonl'),
+  format: z
+    .enum(['jsonl', 'csv', 'parquet', 'zip'])
+    .meta({ description: 'File format of the export.' })
+    .default('jsonl'),
   filter: resultFilter,
   explode: z
     .string()

@@ -3,6 +3,7 @@ import { type ExportOptions, exportJob } from '../../src/controller/results/expo
 import type { StoredArtifact } from '../../src/domain/artifact.ts';
 import type { ItemRecord } from '../../src/domain/item.ts';
 import { parseAddress } from '../../src/domain/result-address.ts';
+import { digest } from '../../src/main/digest.ts';
 import { itemOf } from '../domain/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
@@ -24,6 +25,7 @@ export function jobOfItems(count: number, at: (place: number) => Scraped) {
   const parts: ExportDeps = {
     clock: new FakeClock(),
     isStillThere: async () => true,
+    digest,
     pathOf: ({ key }) => key,
     ledger: {
       async items(_jobId, { status }, { after, limit }) {

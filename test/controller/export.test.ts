@@ -8,6 +8,7 @@ import { type ExportDeps, type ExportFormat, exportJob } from '../../src/control
 import type { StoredArtifact } from '../../src/domain/artifact.ts';
 import { failure } from '../../src/domain/failure.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
+import { digest } from '../../src/main/digest.ts';
 import type { SettlePart } from '../../src/ports/ledger.ts';
 import { dataDirOf, openIn } from '../adapters/embedded-support.ts';
 import { NOW } from '../domain/builders.ts';
@@ -147,7 +148,7 @@ test('a job in a real ledger, with its data in real files, is exported whole', a
   }
   await ledger.settle(settled, NOW);
   const isStillThere = async () => (await ledger.job('job-1')) !== null;
-  const parts: ExportDeps = { ledger, store, clock, isStillThere, pathOf: ({ key }) => key };
+  const parts: ExportDeps = { ledger, store, clock, digest, isStillThere, pathOf: ({ key }) => key };
   const rows = linesOf(await bytesOf(parts)) as { item_id: string; data: unknown }[];
   assert.deepEqual(
     rows.map((row) => [row.item_id, row.data]),

@@ -1,9 +1,10 @@
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { jobPath } from '../../contract/client/api-paths.ts';
+import { TreeNames } from '../../domain/tree-names.ts';
+import { digest } from '../../main/digest.ts';
 import type { Client } from '../client/command.ts';
 import { fileTarget, type Target } from '../client/file-target.ts';
-import { TreeNames } from './tree-names.ts';
 
 /** What to write for a job. */
 export interface TreeWish {
@@ -65,7 +66,7 @@ class Tree {
   readonly #wish: TreeWish;
   readonly #manifest: Target;
   readonly #all: Target | null;
-  readonly #names = new TreeNames();
+  readonly #names = new TreeNames(digest);
   readonly #folders = new Set<string>();
   pages = 0;
   without = 0;

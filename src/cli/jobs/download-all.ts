@@ -12,6 +12,7 @@ import type { JobStatusAnswer } from '../../contract/job-answers.ts';
 import { artifactLabel } from '../../domain/artifact.ts';
 import { NO_COUNTS } from '../../domain/counts.ts';
 import { errorMessage } from '../../domain/error-message.ts';
+import { foldName } from '../../domain/file-stem.ts';
 import type { Client } from '../client/command.ts';
 import { errorText } from '../client/command-failure.ts';
 import { fileTarget } from '../client/file-target.ts';
@@ -19,7 +20,7 @@ import { EXIT } from '../exit-codes.ts';
 import { formatBytes, formatItems, printable } from '../format.ts';
 import { type Progress, RateWindow } from '../progress.ts';
 import type { ProgressDisplay } from '../progress-display.ts';
-import { artifactFileName, fileNameApart, foldName } from './file-names.ts';
+import { artifactFileName, fileNameApart } from './file-names.ts';
 
 export interface DownloadAllOptions {
   /** A kind of artifact; a named page is `page:taxes`. */

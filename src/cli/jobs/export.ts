@@ -10,7 +10,7 @@ import { Meter } from '../client/meter.ts';
 import { EXIT } from '../exit-codes.ts';
 import { formatBytes, formatItems } from '../format.ts';
 
-export const FORMATS = ['jsonl', 'csv', 'parquet'];
+export const FORMATS = ['jsonl', 'csv', 'parquet', 'zip'];
 
 interface ExportOptions extends Pick<ClientOptions, 'url'> {
   readonly format?: string;
@@ -26,7 +26,10 @@ export function addExportCommand(jobs: Command): void {
       .command('export')
       .description('export the results of a job to one file: a row per item with input, status, error and data')
       .argument('<job>', 'job id')
-      .option('--format <format>', 'jsonl, csv or parquet (default: from the file name, or jsonl)')
+      .option(
+        '--format <format>',
+        'jsonl, csv, parquet or, for documentation pulls, zip (default: from the file name, or jsonl)',
+      )
       .option('--filter <filter>', 'all, success or errors (default: all)')
       .option('--explode <list>', 'a row per entry of a list in the data, such as bills, instead of a row per item')
       .option('--bom', 'begin a CSV with a byte order mark, so that Excel reads it as UTF-8')
@@ -56,8 +59,10 @@ async function exportResults(jobId: string, options: ExportOptions): Promise<voi
   if (!FORMATS.includes(format)) throw new ConfigError(`--format must be one of ${FORMATS.join(', ')}`);
   if (options.bom && format !== 'csv') throw new ConfigError('--bom is only for CSV');
   const isTerminal = options.out === undefined && process.stdout.isTTY === true;
-  if (format === 'parquet' && isTerminal) {
-    throw new ConfigError('refusing to write Parquet to a terminal; use --out FILE or a pipe');
+  if ((format === 'parquet' || format === 'zip') && isTerminal) {
+    throw new ConfigError(
+      `refusing to write ${format === 'zip' ? 'a zip' : 'Parquet'} to a terminal; use --out FILE or a pipe`,
+    );
   }
   await talkToApi(options, async (client) => {
     const { out, filter, explode, bom } = options;

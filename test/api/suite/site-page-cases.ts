@@ -128,6 +128,18 @@ export async function sitePageCases(start: Start, { knowsLanes }: { readonly kno
     await client.refused(409, 'job_exists', 'POST', '/sites/docs/index', { json: body });
   });
 
+  test('what is cached of a site, and the pages of a job, come as archives', async () => {
+    const { jobs } = await client.get<JobPageAnswer>('/jobs?status=completed');
+    const jobId = jobs.find(({ job_name }) => job_name === 'Index of docs')?.job_id;
+    for (const path of ['/sites/docs/download', `/jobs/${jobId}/export?format=zip`]) {
+      const { status, headers, text } = await client.ask('GET', path);
+      assert.deepEqual([status, headers.get('content-type'), text.slice(0, 2)], [200, 'application/zip', 'PK'], path);
+      for (const name of ['/mapped.md', '/deep/1.md', 'manifest.json'])
+        assert.ok(text.includes(name), `${path} ${name}`);
+    }
+    await client.refused(404, 'site_not_found', 'GET', '/sites/nothing/download');
+  });
+
   test('a second pull of the site asks for no page, and finds the same ones', async () => {
     const { answer, asked } = await askedOf(async () => {
       const { job_id: jobId } = await client.post<IndexedAnswer>('/sites/docs/index', { delay_ms: 0 });

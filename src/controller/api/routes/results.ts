@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { Problem } from '../../../contract/problem.ts';
 import { exportQuery, jobPath, resultsQuery } from '../../../contract/requests.ts';
 import { resultPartSchema, resultsSchema } from '../../../contract/result-answers.ts';
+import { SITE_PAGE } from '../../jobs/bulk/submit-bulk.ts';
 import { presentSummary } from '../../jobs/present-job.ts';
 import { currentItems } from '../../results/current-items.ts';
 import { explodeProblem } from '../../results/export/explode.ts';
@@ -71,7 +72,8 @@ export function resultOperations(deps: ApiDeps): Operation[] {
         'an item are: relative to the results folder, or keys in the bucket. In Parquet, lists and objects are LIST and STRUCT ' +
         'columns where the scraper’s output schema or the first results have types for them; otherwise they are JSON, as ' +
         'in CSV. In CSV, cells that a spreadsheet would interpret as a formula begin with an apostrophe. With `explode`, ' +
-        'rows are the entries of a list in the data, and `index` is the 0-based place of the entry.',
+        'rows are the entries of a list in the data, and `index` is the 0-based place of the entry. `zip` is for documentation ' +
+        'pulls: a tree of Markdown files that mirrors the paths of the sites, with a manifest.json.',
       access: 'read',
       params: jobPath,
       query: exportQuery,
@@ -82,6 +84,7 @@ export function resultOperations(deps: ApiDeps): Operation[] {
             'application/x-ndjson': 'One object per line.',
             'text/csv': 'A header row and the rows.',
             'application/vnd.apache.parquet': 'A Parquet file.',
+            'application/zip': 'Markdown files and a manifest.json.',
           },
           headers: { 'Content-Disposition': 'Attachment with a file name.' },
         },
@@ -90,9 +93,18 @@ export function resultOperations(deps: ApiDeps): Operation[] {
       async handle({ params: { job_id: jobId }, query: { format, filter, explode = null, bom }, signal }) {
         if (bom && format !== 'csv') refuse('bom', 'is only for CSV');
         const job = await jobOf(deps, jobId);
+        if (format === 'zip' && job.scraperId !== SITE_PAGE) refuse('format', 'zip is only for documentation pulls');
+        if (format === 'zip' && explode !== null) refuse('explode', 'is not for zip');
         const scraper = await deps.catalog.find(job.scraperId).catch(() => null);
         const isStillThere = async () => (await ledger.job(jobId))?.createdAt === job.createdAt;
-        const from = { ledger: currentItems(ledger, job), store, pathOf: deps.pathOf, clock: deps.clock, isStillThere };
+        const from = {
+          ledger: currentItems(ledger, job),
+          store,
+          pathOf: deps.pathOf,
+          clock: deps.clock,
+          digest: deps.digest,
+          isStillThere,
+        };
         const problem = explode === null ? null : await explodeProblem(from, jobId, explode, scraper);
         if (problem !== null) refuse('explode', problem);
         const leave = exports.enter();

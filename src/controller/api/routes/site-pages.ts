@@ -12,17 +12,23 @@ import type { ErrandEnd } from '../../jobs/sites/errand.ts';
 import { indexSite } from '../../jobs/sites/index-site.ts';
 import { readPageNow } from '../../jobs/sites/page-now.ts';
 import { listSiteLinks } from '../../jobs/sites/site-links.ts';
+import { cachedPages } from '../../results/export/cached-pages.ts';
+import { pageTree } from '../../results/export/page-tree.ts';
+import { zipBytes } from '../../results/export/zip-bytes.ts';
 import { type ApiDeps, laneWarnings, refuseExisting, siteOf } from '../api-deps.ts';
 import { checkPause } from '../check-pause.ts';
 import { checked, jsonAnswer, jsonBody, type Operation, operation } from '../operation.ts';
-import { Turnstile } from '../turnstile.ts';
+import { leaving, Turnstile } from '../turnstile.ts';
 
 /** Each is a job, and keeps a worker and a connection busy. */
 const MAX_ERRANDS = 32;
 
+const MAX_DOWNLOADS = 16;
+
 /** Pages of a documentation site: one of them now, the links to all of them, and a job that pulls all of them. */
 export function sitePageOperations(deps: ApiDeps): Operation[] {
   const errands = new Turnstile(MAX_ERRANDS);
+  const downloads = new Turnstile(MAX_DOWNLOADS);
 
   async function waiting<T>(work: () => Promise<T>): Promise<T> {
     const leave = errands.enter();
@@ -119,6 +125,40 @@ export function sitePageOperations(deps: ApiDeps): Operation[] {
           default:
             return refuseErrand(answer);
         }
+      },
+    }),
+    operation({
+      id: 'downloadSite',
+      method: 'GET',
+      path: '/sites/{site_id}/download',
+      tag: 'sites',
+      summary: 'Download all cached pages of a site',
+      description:
+        'A zip with a tree of Markdown files that mirrors the paths of the site, and a manifest.json with an entry for each ' +
+        'page and each link to a file. It is streamed; no page is requested.',
+      access: 'read',
+      params: sitePath,
+      answers: {
+        200: {
+          description: 'The archive.',
+          content: { 'application/zip': 'Markdown files and a manifest.json.' },
+          headers: { 'Content-Disposition': 'Attachment with a file name.' },
+        },
+      },
+      problems: ['site_not_found', 'too_many_exports'],
+      async handle({ params: { site_id: id }, signal }) {
+        const site = await siteOf(deps, id);
+        const leave = downloads.enter();
+        if (leave === null) throw new Problem('too_many_exports', 'Too many downloads are running: try again later.');
+        signal.addEventListener('abort', leave, { once: true });
+        return {
+          status: 200,
+          headers: {
+            'content-type': 'application/zip',
+            'content-disposition': `attachment; filename="${id}.zip"`,
+          },
+          stream: leaving(zipBytes(pageTree({ site_id: id }, cachedPages(deps, site), deps.digest)), leave),
+        };
       },
     }),
     operation({

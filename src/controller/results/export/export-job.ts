@@ -1,3 +1,4 @@
+import type { Digest } from '../../../domain/artifact.ts';
 import { isRecord } from '../../../domain/is-record.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { ItemFilter } from '../../../ports/ledger.ts';
@@ -6,11 +7,14 @@ import { evenChunks, textChunks } from './byte-chunks.ts';
 import { type Schemas, TablePlan } from './columns.ts';
 import { csvHeader, csvLine } from './csv-line.ts';
 import { explodeRows } from './explode.ts';
+import { pageTree, type TreePage } from './page-tree.ts';
+import { zipBytes } from './zip-bytes.ts';
 
 export interface ExportDeps extends RowDeps {
   /** Whether the exported job still exists: it may be deleted, and its id reused. */
   readonly isStillThere: () => Promise<boolean>;
   readonly clock: Pick<Clock, 'turn'>;
+  readonly digest: Digest;
 }
 
 export interface ExportOptions {
@@ -24,7 +28,7 @@ export interface ExportOptions {
   readonly hasBom: boolean;
 }
 
-export type ExportFormat = 'jsonl' | 'csv' | 'parquet';
+export type ExportFormat = 'jsonl' | 'csv' | 'parquet' | 'zip';
 type ExportFilter = 'all' | 'success' | 'errors';
 
 export interface Export {
@@ -46,6 +50,7 @@ export function exportJob(deps: ExportDeps, { jobId }: { readonly jobId: string 
   const body = untilStopped((signal) => {
     const items = rowBatches(deps, jobId, FILTERS[filter]);
     const batches = inTurns(explode === null ? items : explodeRows(items, explode), deps, signal);
+    if (format === 'zip') return zipBytes(pageTree({ job_id: jobId }, pagesOf(batches), deps.digest));
     return format === 'jsonl' ? textChunks('', batches, jsonLine) : tableBytes(format, batches, options, deps.clock);
   });
   return { contentType, fileName: `${fileStem(jobId)}${suffix}.${extension}`, body };
@@ -55,6 +60,7 @@ const FORMATS = {
   jsonl: { contentType: 'application/x-ndjson', extension: 'jsonl' },
   csv: { contentType: 'text/csv; charset=utf-8', extension: 'csv' },
   parquet: { contentType: 'application/vnd.apache.parquet', extension: 'parquet' },
+  zip: { contentType: 'application/zip', extension: 'zip' },
 } as const satisfies Record<ExportFormat, { contentType: string; extension: string }>;
 
 const FILTERS = {
@@ -146,6 +152,27 @@ function untilStopped(make: (signal: AbortSignal) => AsyncGenerator<Uint8Array>)
       };
     },
   };
+}
+
+/** Pages of a job that pulls documentation. What has neither a page nor an address is not one. */
+async function* pagesOf(batches: AsyncIterable<RowBatch>): AsyncGenerator<TreePage> {
+  for await (const { rows } of batches) {
+    for (const { status, skip_reason, input, error, data } of rows) {
+      const { url, site = 'pages', path = '' } = input;
+      if (typeof url !== 'string' || typeof site !== 'string' || typeof path !== 'string') continue;
+      const page = isRecord(data) && typeof data['markdown'] === 'string' ? data : null;
+      const { title = null, source = null, fetched_at = null } = page ?? {};
+      yield {
+        ...{ site, path, markdown: page === null ? null : String(page['markdown']) },
+        about: {
+          ...{ url, site, path, status },
+          ...(skip_reason === undefined ? {} : { skip_reason }),
+          ...(page === null ? {} : { title, source, fetched_at }),
+          ...(error === null ? {} : { error: { type: error.type, message: error.message } }),
+        },
+      };
+    }
+  }
 }
 
 const BOM = '\uFEFF';

@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { TreeNames } from '../../src/cli/bulk/tree-names.ts';
 import { urlFormatOfBytes } from '../../src/cli/bulk/url-list.ts';
+import { TreeNames } from '../../src/domain/tree-names.ts';
+import { digest } from '../../src/main/digest.ts';
 
 test('files mirror the paths of their site', () => {
-  const names = new TreeNames();
+  const names = new TreeNames(digest);
   const cases: readonly (readonly [path: string, name: string])[] = [
     ['', 'node/index.md'],
     ['/guide/', 'node/guide/index.md'],
@@ -22,7 +23,7 @@ test('files mirror the paths of their site', () => {
 });
 
 test('pages that differ in the query, the case or the extension are different files', () => {
-  const names = new TreeNames();
+  const names = new TreeNames(digest);
   const paths = ['/a', '/a?v=1', '/a?v=2', '/A', '/a.html', '/a.htm', '/a/', '/a.md/b', '/index', '/'];
   const given = paths.map((path) => names.nameOf('node', path).toLowerCase());
   assert.equal(new Set(given).size, paths.length, given.join(' '));
@@ -36,7 +37,7 @@ test('no path leaves the folder, and no file has the name of a folder', () => {
   const path = fc.array(segment, { maxLength: 5 }).map((parts) => parts.map((part) => `/${part}`).join(''));
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.constantFrom('node', 'Node', '..'), path), { maxLength: 30 }), (pages) => {
-      const names = new TreeNames();
+      const names = new TreeNames(digest);
       const byPage = new Map(pages.map(([site, each]) => [JSON.stringify([site, each]), names.nameOf(site, each)]));
       const folded = [...byPage.values()].map((name) => name.normalize('NFC').toLowerCase());
       assert.equal(new Set(folded).size, byPage.size);

@@ -1,12 +1,23 @@
-import { fileStem, foldName } from '../jobs/file-names.ts';
+import type { Digest } from './artifact.ts';
+import { fileStem, foldName } from './file-stem.ts';
 
 /**
  * Chooses file names for pages, in a tree that mirrors the paths of their sites: `guide/start.html` of the site `node`
  * is `node/guide/start.md`. No two pages share a name, and no file has the name of a folder, on any file system.
  */
 export class TreeNames {
+  readonly #digest: Digest;
   readonly #byPage = new Map<string, string>();
   readonly #taken = new Map<string, 'file' | 'folder'>();
+
+  constructor(digest: Digest) {
+    this.#digest = digest;
+  }
+
+  /** Whether the page has a name already. */
+  has(site: string, path: string): boolean {
+    return this.#byPage.has(JSON.stringify([site, path]));
+  }
 
   /** Returns the same name for the same page every time. `path` begins with a slash, or is empty. */
   nameOf(site: string, path: string): string {
@@ -24,9 +35,9 @@ export class TreeNames {
   }
 
   #take(within: string, segment: string, kind: 'file' | 'folder', end: string, page = segment): string {
-    const usual = `${within}${fileStem(segment)}`;
+    const usual = `${within}${fileStem(segment, this.#digest)}`;
     // If a name is taken, a digest of the path is added to it, so that the next pull chooses the same name.
-    for (const stem of [usual, `${usual}~${fileStem(`?${page}`).split('~').at(-1)}`]) {
+    for (const stem of [usual, `${usual}~${fileStem(`?${page}`, this.#digest).split('~').at(-1)}`]) {
       const full = `${stem}${end}`;
       const key = foldName(kind === 'folder' ? stem : full);
       const taken = this.#taken.get(key);
