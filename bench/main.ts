@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util';
 import { BROWSER_SUBJECTS } from './browser/subjects.ts';
+import { DOCS_SUBJECTS } from './docs/subjects.ts';
 import type { Measured } from './http/measure.ts';
 import { HTTP_SUBJECTS } from './http/subjects.ts';
 import { printTable } from './report.ts';
@@ -15,6 +16,7 @@ const USAGE = `usage: npm run bench -- engine [--items N] [--workers N] [--concu
        npm run bench -- retry-after [--items N] [--workers N] [--limit N] [--ms N] [--json]
        npm run bench -- http [--items N] [--only ${HTTP_SUBJECTS.join(',')}] [--json]
        npm run bench -- markdown [--items N] [--only trawl,turndown,node-html-markdown] [--docs DIR] [--json]
+       npm run bench -- docs [--items N] [--only ${DOCS_SUBJECTS.join(',')}] [--json]
        npm run bench -- browser [--items N] [--only ${BROWSER_SUBJECTS.join(',')}] [--json]
        npm run bench -- recordings [--items N] [--json]
        npm run bench -- compare COMMIT engine|api|… [options of that benchmark] [--rounds N] [--json]
@@ -29,6 +31,10 @@ turndown and node-html-markdown. The packages are downloaded from Debian and unp
 installed; --docs DIR is a folder where they are unpacked already. recall is the share of the words of the page's content
 that are in the Markdown, precision the share of the Markdown's words that are content, code_exact the share of code
 blocks that are the same to the byte; all of it read by parsers that none of the converters uses.
+
+docs pulls a list of documentation pages of 36 KB over HTTP without a delay, to Markdown in a cache and in files: by Trawl with
+one and with two worker processes, and by a loop written by hand with the same converter. It is measured as http is, and exits
+with 1 if Trawl with one worker process has less than 0.9 of the pages per second of CPU that the loop has.
 
 browser opens pages that a script of the demo county makes: by Trawl, by a pool of pages written by hand, and by Crawlee with
 its default settings. All use the same Chromium and a new context for each item; trawl-page shares contexts between items
@@ -79,6 +85,12 @@ if (positionals[0] === 'http') {
   const { benchHttp } = await import('./http.ts');
   const only = subjects(values.only, HTTP_SUBJECTS);
   await show(await benchHttp({ items: positive('items', values.items ?? '5000'), only }, say));
+} else if (positionals[0] === 'docs') {
+  const { benchDocs } = await import('./docs.ts');
+  const only = subjects(values.only, DOCS_SUBJECTS);
+  const result = await benchDocs({ items: positive('items', values.items ?? '5000'), only }, say);
+  await show(result);
+  if (!result.ok) process.exitCode = 1;
 } else if (positionals[0] === 'browser') {
   const { benchBrowser } = await import('./browser.ts');
   const only = subjects(values.only, BROWSER_SUBJECTS);

@@ -69,8 +69,8 @@ export function blockerOf(
   for (const { who, title: pattern, and } of BY_TITLE) {
     if (pattern.test(title) && (and === null || and.test(source))) return who;
   }
-  // Measured: one pattern for all takes half the time of looking for each.
-  const isSuspect = ANY_MARKER.test(source);
+  // Measured: one pattern for all takes half the time of looking for each of seven, and five times that of looking for two.
+  const isSuspect = isGuessed ? ANY_MARKER.test(source) : CERTAIN_WORDS.some((word) => source.includes(word));
   for (const { who, marker, and } of isSuspect ? CERTAIN : []) {
     if (source.includes(marker) && (and === null || and.test(source))) return who;
   }
@@ -98,6 +98,9 @@ const CERTAIN = [
   { who: 'Imperva', marker: '/_Incapsula_Resource?SWUDNSAI=', and: /id="?main-iframe\b/ },
   { who: 'AWS WAF', marker: 'awsWafCookieDomainList', and: /gokuProps/ },
 ];
+
+/** Each of those markers contains one of these. */
+const CERTAIN_WORDS = ['Incapsula', 'awsWafCookieDomainList'];
 
 const WHERE_LITTLE_ELSE_IS = [
   { who: 'Cloudflare', marker: '_cf_chl_opt' },

@@ -24,13 +24,14 @@ type DocsFields = Pick<BulkFields, 'execution_policy' | 'max_containers'>;
 
 /**
  * The policy of every job that pulls documentation: no more batches at a time than `max_containers`, and robots.txt is
- * respected unless the request says otherwise. `given` is the policy as it was sent.
+ * respected unless the request says otherwise. Item manifests are written only if they are asked for: a page is one small
+ * file, and a second one to describe it costs as much again. `given` is the policy as it was sent.
  */
 export function docsPolicy(
   { execution_policy: policy, max_containers: containers }: DocsFields,
   given: unknown,
 ): Policy {
-  const { throttling } = policy;
+  const { throttling, results } = policy;
   const hasOwnLimit = isGiven(given, 'throttling', 'max_concurrent_workers');
   const workers = hasOwnLimit ? Math.min(containers, throttling.max_concurrent_workers) : containers;
   const saysRobots = isRecord(given) && given['robots'] !== undefined;
@@ -38,6 +39,7 @@ export function docsPolicy(
     ...policy,
     throttling: { ...throttling, max_concurrent_workers: workers },
     robots: saysRobots ? policy.robots : 'respect',
+    results: { ...results, item_manifests: results.item_manifests ?? false },
   };
 }
 

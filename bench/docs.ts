@@ -1,0 +1,55 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { startSite } from './docs/start-site.ts';
+import { DOCS_SUBJECTS, SUBJECTS } from './docs/subjects.ts';
+import { type Measured, measure } from './http/measure.ts';
+import { makeRoom } from './http/room.ts';
+
+const CONCURRENCY = 16;
+const WARM_UP = 500;
+const TARGET = 0.9;
+
+export interface DocsResult {
+  readonly rows: readonly Measured[];
+  /** Pages per second of CPU, as a share of those of the loop written by hand. Null if one of the two did not run. */
+  readonly cpu_of_hand: number | null;
+  readonly ok: boolean;
+}
+
+/**
+ * Pages of a documentation site, each with its own text: fetched without a delay, converted to Markdown, and kept in a cache
+ * and as a result on the disk; by us, from a list of URLs to the completed job, and by a loop written by hand that does the
+ * same work with the same converter. Each has processes of its own, one after the other, after 500 pages that are not
+ * counted. CPU and memory are those of all processes of the one that is measured.
+ */
+export async function benchDocs(
+  { items, only }: { items: number; only: readonly string[] },
+  say: (line: string) => void,
+): Promise<DocsResult> {
+  const names = DOCS_SUBJECTS.filter((name) => only.length === 0 || only.includes(name));
+  await using site = await startSite();
+  const room = makeRoom('docs');
+  try {
+    const rows: Measured[] = [];
+    for (const name of names) {
+      const subject = SUBJECTS[name];
+      if (subject === undefined) continue;
+      const { flags, workers } = subject;
+      const folder = mkdtempSync(join(room, `${name}-`));
+      say(`${name} …`);
+      const task = { url: site.url, folder, items, workers, concurrency: CONCURRENCY, warmUp: WARM_UP };
+      rows.push(await measure(name, { file: join(import.meta.dirname, subject.file), flags }, task));
+    }
+    const share = shareOfHand(rows);
+    return { rows, cpu_of_hand: share, ok: share === null || share >= TARGET };
+  } finally {
+    // All at the end: a removal could slow down the next subject.
+    rmSync(room, { recursive: true, force: true, maxRetries: 3 });
+  }
+}
+
+function shareOfHand(rows: readonly Measured[]): number | null {
+  const cpuOf = (name: string) => rows.find((row) => row.name === name)?.cpu_s_per_1000;
+  const [ours, hand] = [cpuOf('trawl'), cpuOf('hand')];
+  return ours === undefined || hand === undefined ? null : Math.round((hand / ours) * 1000) / 1000;
+}
