@@ -14,11 +14,12 @@ await runSubject(
 );
 
 async function start({ url, folder, workers, concurrency }: Task) {
-  const settings = {
-    ...{ dataDir: folder, workers, slots: Math.max(64, concurrency), hostConcurrency: concurrency },
-    ...{ logLevel: 'error', logTo: 'stderr', allowAddresses: 'loopback', port: 0 },
-  } as const;
-  const engine = await openEngine(loadConfig(settings));
+  const engine = await openEngine(
+    loadConfig({
+      ...{ dataDir: folder, workers, slots: Math.max(64, concurrency), hostConcurrency: concurrency },
+      ...{ logLevel: 'error', logTo: 'stderr', allowAddresses: 'loopback', port: 0 },
+    }),
+  );
   await engine.startWorkers(['http']).ready;
   const api = await engine.listen();
   await send(`${api}/sites/docs`, 'PUT', { baseUrl: url, mode: 'fetch', content: { markdown: 'none' } });

@@ -1,7 +1,8 @@
+import { MAX_BATCH_ITEMS } from './batching.ts';
 import { type Counts, finishedOf, inFlightOf } from './counts.ts';
-import { batchOfPage, type SiteBatches } from './site-batches.ts';
+import { pieceOrder, type SiteBatches, windowsOf } from './site-batches.ts';
 
-/** The list of URLs that a bulk job was created with. Its items are the pages, site by site, in the order of `sites`. */
+/** The list of URLs that a bulk job was created with. Its items are the pages, in the order of `pieceOrder`. */
 export interface BulkList {
   readonly totalUrls: number;
   /** Kept as links. */
@@ -25,26 +26,26 @@ export function batchCount({ sites }: Pick<BulkList, 'sites'>): number {
 }
 
 /**
- * How many batches have ended. Pages go out in order, so the number of pages that are final or in flight shows how many
- * batches were begun; those in flight have not ended. While a batch is being repeated because its worker was lost, the
- * count may be off by that batch; it is exact when nothing is in flight.
+ * How many batches are over. Pieces of batches go out in their order, so what is final or out tells how many were begun, and
+ * those in flight are the last of them. While one is being carried out again, because its worker was lost, this may be off
+ * by that batch; it is exact when nothing is in flight.
  */
 export function endedBatches(
-  { sites }: Pick<BulkList, 'sites'>,
+  list: Pick<BulkList, 'sites'>,
   { counts, itemsInFlight }: { readonly counts: Counts; readonly itemsInFlight: number },
 ): number {
-  const ended = begunBatches(sites, finishedOf(counts) + itemsInFlight) - inFlightOf(counts);
-  return Math.max(0, ended);
-}
-
-/** The number of batches that the first `pages` pages belong to. */
-function begunBatches(sites: readonly SiteBatches[], pages: number): number {
-  let begun = 0;
-  let left = pages;
-  for (const site of sites) {
+  const begun = finishedOf(counts) + itemsInFlight;
+  if (begun >= pagesToScrape(list) && inFlightOf(counts) === 0) return batchCount(list);
+  let left = begun;
+  // Whether each piece that was begun ends its batch.
+  const pieces: boolean[] = [];
+  for (const window of windowsOf(list.sites)) {
+    for (const { pages, isLast } of pieceOrder(window, MAX_BATCH_ITEMS)) {
+      if (left <= 0) break;
+      pieces.push(isLast);
+      left -= pages;
+    }
     if (left <= 0) break;
-    begun += batchOfPage(site, Math.min(left, site.pages) - 1) + 1;
-    left -= site.pages;
   }
-  return begun;
+  return pieces.slice(0, Math.max(0, pieces.length - inFlightOf(counts))).filter(Boolean).length;
 }

@@ -45,6 +45,8 @@ export interface PageVersion extends Validators {
 export interface CachedPage extends PageKey, PageVersion {
   readonly type: 'page';
   readonly url: string;
+  /** Who read it, or asked last whether it is the same: absent if that is not known. */
+  readonly reader?: PageReader;
   /** Whether it is at least 90 % smaller than the version in `kept`, for example a login or error page. */
   readonly flagged: boolean;
   /** The last version that was not flagged; null unless this one is. */
@@ -70,6 +72,25 @@ export interface CachedLinks extends PageKey {
 
 export type CachedEntry = CachedPage | CachedAsset | CachedLinks;
 
+/**
+ * An item that read a page. If its worker dies before the item is settled, the next one finds here that the page was read
+ * for this item, and not by an earlier job.
+ */
+export interface PageReader {
+  /** As `readerMark` makes it. */
+  readonly mark: string;
+  /** Whether the server said that it has not changed. */
+  readonly isSame: boolean;
+}
+
+/** Short, because every started KB of a row is paid for on AWS. */
+export function readerMark(
+  { jobId, jobCreatedAt, itemId }: { readonly jobId: string; readonly jobCreatedAt: number; readonly itemId: string },
+  digest: Digest,
+): string {
+  return digest(JSON.stringify([jobId, jobCreatedAt, itemId])).slice(0, 20);
+}
+
 /** What a worker found out about a page. */
 export type PageNews = ReadPage | SamePage | SeenAsset | SeenLinks;
 
@@ -79,6 +100,8 @@ export interface ReadPage {
   readonly key: PageKey;
   readonly url: string;
   readonly version: PageVersion;
+  /** The mark of the item that read it. */
+  readonly by?: string;
 }
 
 /** The server said that the page has not changed (304). */
@@ -88,6 +111,8 @@ export interface SamePage {
   readonly at: number;
   /** The validators of that answer, which may be new; null for those it did not send. */
   readonly validators: Validators;
+  /** The mark of the item that asked. */
+  readonly by?: string;
 }
 
 /** The URL is a file, which is not fetched. */
@@ -134,15 +159,21 @@ export function afterPageNews(known: CachedEntry | null, news: PageNews): Cached
       const good = before?.kept ?? before;
       const flagged = good !== null && news.version.size <= good.size * SUSPICIOUS_REMAINDER && good.size > 0;
       const kept = flagged ? versionOf(good) : null;
-      return { ...key, type: 'page', url: news.url, ...storable(news.version), flagged, kept };
+      const reader = readerOf(news.by, false);
+      return { ...key, type: 'page', url: news.url, ...storable(news.version), ...reader, flagged, kept };
     }
   }
 }
 
-function refreshed(known: CachedPage, { at, validators }: SamePage): CachedPage {
+function readerOf(mark: string | undefined, isSame: boolean): Pick<CachedPage, 'reader'> {
+  return mark === undefined ? {} : { reader: { mark, isSame } };
+}
+
+function refreshed({ reader: _, ...known }: CachedPage, { at, validators, by }: SamePage): CachedPage {
   const { etag, lastModified } = storableValidators(validators);
   return {
     ...known,
+    ...readerOf(by, true),
     etag: etag ?? known.etag,
     lastModified: lastModified ?? known.lastModified,
     fetchedAt: Math.max(at, known.fetchedAt),

@@ -59,10 +59,56 @@ export function batchSizes({ pages, batches }: Pick<SiteBatches, 'pages' | 'batc
   return Array.from({ length: batches }, (_, index) => (index < larger ? size + 1 : size));
 }
 
-/** The batch of its site that a page is in, both 0-based. */
-export function batchOfPage({ pages, batches }: Pick<SiteBatches, 'pages' | 'batches'>, page: number): number {
-  const size = Math.floor(pages / batches);
-  const larger = pages % batches;
-  const inLarger = larger * (size + 1);
-  return page < inLarger ? Math.floor(page / (size + 1)) : larger + Math.floor((page - inLarger) / size);
+/** Pages of one batch that go out together, under one lease. */
+export interface BatchPiece {
+  readonly site: SiteBatches;
+  /** Of its site, counted from 0. */
+  readonly batch: number;
+  readonly pages: number;
+  /** Whether the batch has no more of them. */
+  readonly isLast: boolean;
+}
+
+/** Sites whose pages are put in order together, so that they fit into memory; a larger one is by itself. */
+export const GATHERED_PAGES = 50_000;
+
+/** Consecutive sites with no more pages than that together. */
+export function windowsOf(sites: readonly SiteBatches[], most = GATHERED_PAGES): readonly (readonly SiteBatches[])[] {
+  const windows: SiteBatches[][] = [];
+  let room = 0;
+  for (const site of sites) {
+    const last = windows.at(-1);
+    if (last === undefined || site.pages > room) {
+      windows.push([site]);
+      room = most - site.pages;
+    } else {
+      last.push(site);
+      room -= site.pages;
+    }
+  }
+  return windows;
+}
+
+/**
+ * The order in which the pages of some sites go out. A lease has no more than `maxPages` pages, so a longer batch goes out in
+ * pieces: first the first piece of every batch, then the second ones. Pieces of one batch in a row would be in flight
+ * together, wait for each other's turns, and keep other batches from beginning.
+ */
+export function* pieceOrder(sites: readonly SiteBatches[], maxPages: number): Generator<BatchPiece> {
+  const cut = sites.map((site) => ({ site, sizes: batchSizes(site) }));
+  for (let wave = 0; ; wave += 1) {
+    let isOver = true;
+    for (const { site, sizes } of cut) {
+      // The first is the largest.
+      if (Math.ceil((sizes[0] ?? 0) / maxPages) <= wave) continue;
+      for (const [batch, size] of sizes.entries()) {
+        const pieces = Math.ceil(size / maxPages);
+        if (wave >= pieces) continue;
+        isOver = false;
+        const pages = Math.floor(size / pieces) + (wave < size % pieces ? 1 : 0);
+        yield { site, batch, pages, isLast: wave === pieces - 1 };
+      }
+    }
+    if (isOver) return;
+  }
 }

@@ -11,6 +11,7 @@ import { DynamoSiteRows } from '../adapters/aws/site-rows.ts';
 import { openSqsQueue } from '../adapters/aws/work-queue.ts';
 import { systemClock } from '../adapters/system/clock.ts';
 import type { AwsBackendConfig } from '../config.ts';
+import type { BatchTurn } from '../domain/batch-turn.ts';
 import type { CachedEntry } from '../domain/cached-page.ts';
 import { errorMessage } from '../domain/error-message.ts';
 import type { PathErrors } from '../domain/path-errors.ts';
@@ -246,6 +247,7 @@ function openSiteStores({ dynamo }: AwsClients, tableName: string, clock: Clock)
     sites: new DynamoSiteBook(deps),
     pageRows: new DynamoSiteRows<CachedEntry>(deps, 'page'),
     errorRows: new DynamoSiteRows<PathErrors>(deps, 'error'),
+    turnRows: new DynamoSiteRows<BatchTurn>(deps, 'turn'),
   };
 }
 

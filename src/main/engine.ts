@@ -53,7 +53,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
   const onError = (where: string, error: unknown) => events.publish({ kind: 'engine-error', where, error });
   const backend = await (await loadBackend(config)).open(config, onError);
   const { clock, ledger, queue, hostPauses, hostSettings, hostRecords, itemWaits, store, links, pathOf } = backend;
-  const { sites, pageCache, pathErrors } = backend;
+  const { sites, pageCache, pathErrors, batchTurns } = backend;
   const faults = killFaults(config.faults, clock);
   // A store that fails for a moment keeps no engine from starting: what is stored of sites is used.
   await importSites({ sites, clock }, fileSites).catch((error: unknown) => onError('sites file', error));
@@ -95,7 +95,7 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
     queue,
     store,
     pathOf,
-    ...{ sites, pageCache, pathErrors },
+    ...{ sites, pageCache, pathErrors, batchTurns },
     events,
     submit: (request: unknown) => submitJob({ ledger, clock, catalog, digest, defaultScraper, prices }, request, null),
     importItems: (jobId: string, chunks: AsyncIterable<readonly NewItem[]> | Iterable<readonly NewItem[]>) =>

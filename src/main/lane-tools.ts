@@ -90,8 +90,8 @@ function openHttpTools({ config, log, clock, backend, id, onTrouble }: ToolsDeps
     elapsed: () => clock.elapsed(),
     sleep: (ms, signal) => clock.sleep(ms, signal),
   });
-  const { sites, pageCache, pathErrors } = backend;
-  const siteTools = { sites, pageCache, pathErrors, userAgent: docsUserAgent(config) };
+  const { sites, pageCache, pathErrors, batchTurns } = backend;
+  const siteTools = { sites, pageCache, pathErrors, batchTurns, userAgent: docsUserAgent(config) };
   const robots = new RobotsBook({ web, gate, clock, log });
   const watch = new HostWatch();
   const seen = new SeenReports({

@@ -1,5 +1,7 @@
+import type { BatchTurn } from '../domain/batch-turn.ts';
 import type { CachedEntry } from '../domain/cached-page.ts';
 import type { PathErrors } from '../domain/path-errors.ts';
+import { type BatchTurns, composeBatchTurns } from '../ports/batch-turns.ts';
 import { composePageCache, composePageIndex, composeWorkerPageCache } from '../ports/compose-page-cache.ts';
 import { composePathErrors } from '../ports/compose-path-errors.ts';
 import type { PageCache, WorkerPageCache } from '../ports/page-cache.ts';
@@ -15,6 +17,7 @@ export interface SiteTools {
   readonly sites: SiteBook;
   readonly pageCache: PageCache;
   readonly pathErrors: PathErrorBook;
+  readonly batchTurns: BatchTurns;
 }
 
 /** A worker's access to them. */
@@ -22,28 +25,35 @@ export interface WorkerSiteTools {
   readonly sites: WorkerSites;
   readonly pageCache: WorkerPageCache;
   readonly pathErrors: WorkerPathErrors;
+  readonly batchTurns: BatchTurns;
 }
 
 interface SiteStores {
   readonly sites: SiteBook;
   readonly pageRows: SiteRows<CachedEntry>;
   readonly errorRows: SiteRows<PathErrors>;
+  readonly turnRows: SiteRows<BatchTurn>;
 }
 
-export function siteTools({ sites, pageRows, errorRows }: SiteStores, store: ResultStore): SiteTools {
+export function siteTools({ sites, pageRows, errorRows, turnRows }: SiteStores, store: ResultStore): SiteTools {
   return {
     sites,
     pageCache: composePageCache({ rows: pageRows, store, digest }),
     pathErrors: composePathErrors(errorRows),
+    batchTurns: composeBatchTurns(turnRows),
   };
 }
 
 /** What the owner of the rows serves to its workers. */
-export function servedSiteData({ sites, pageRows, errorRows }: SiteStores): WorkerSiteData {
-  return { sites, pages: composePageIndex(pageRows), errors: composePathErrors(errorRows) };
+export function servedSiteData({ sites, pageRows, errorRows, turnRows }: SiteStores): WorkerSiteData {
+  return {
+    ...{ sites, pages: composePageIndex(pageRows), errors: composePathErrors(errorRows) },
+    turns: composeBatchTurns(turnRows),
+  };
 }
 
 /** The tools of a worker that reaches the rows through their owner. */
-export function workerSiteTools({ sites, pages, errors }: WorkerSiteData, store: ResultStore): WorkerSiteTools {
-  return { sites, pageCache: composeWorkerPageCache({ index: pages, store, digest }), pathErrors: errors };
+export function workerSiteTools({ sites, pages, errors, turns }: WorkerSiteData, store: ResultStore): WorkerSiteTools {
+  const pageCache = composeWorkerPageCache({ index: pages, store, digest });
+  return { sites, pageCache, pathErrors: errors, batchTurns: turns };
 }

@@ -51,9 +51,10 @@ export function composeWorkerPageCache({ index, store, digest }: WorkerCachePart
       return { kind: 'links', key, url, at, ...addBody({ key, content: JSON.stringify(json) }, puts) };
     }
     if (page.kind !== 'content') return page;
-    const { key, url, title, etag, lastModified, fetchedAt } = page;
+    const { key, url, title, etag, lastModified, fetchedAt, by } = page;
     const { sha256, size } = addBody(page, puts);
-    return { kind: 'read', key, url, version: { sha256, size, title, etag, lastModified, fetchedAt } };
+    const version = { sha256, size, title, etag, lastModified, fetchedAt };
+    return { kind: 'read', key, url, version, ...(by === undefined ? {} : { by }) };
   }
 
   function addBody({ key, content }: Pick<NewContent, 'key' | 'content'>, puts: Map<string, Put>) {

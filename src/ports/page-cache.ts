@@ -56,6 +56,8 @@ export interface NewContent extends Validators {
   readonly content: string;
   readonly title: string | null;
   readonly fetchedAt: number;
+  /** The mark of the item that read it. */
+  readonly by?: string;
 }
 
 /** Links that were read; `content` answers the JSON. */

@@ -1,3 +1,4 @@
+import type { BatchTurns } from './batch-turns.ts';
 import type { PageIndex } from './page-cache.ts';
 import type { WorkerPathErrors } from './path-errors.ts';
 import type { WorkerSites } from './site-book.ts';
@@ -10,4 +11,5 @@ export interface WorkerSiteData {
   readonly sites: WorkerSites;
   readonly pages: PageIndex;
   readonly errors: WorkerPathErrors;
+  readonly turns: BatchTurns;
 }

@@ -1,7 +1,7 @@
 /**
- * Small documents by site and name, on which the page cache and the error tracker are built. A change is a pure
- * function of the current document, and concurrent changes to one row are never lost. Everyone sees a change at once; a
- * crash of the machine may lose the last seconds of changes, because all of it can be read from the web again.
+ * Small documents by site and name, on which the page cache, the error tracker and the turns of batches are built. A change is a pure function
+ * of what is there, and of changes to one row at the same time none is lost. What is changed is seen by all at once; a
+ * crash of the machine may lose the last seconds of it, because all of it can be read from the web again.
  */
 export interface SiteRows<Document> {
   /** In the order of the names; null for rows that do not exist. */
@@ -41,6 +41,6 @@ export interface RowPage<Document> {
   readonly next: string | null;
 }
 
-/** The kinds of rows, each stored separately. */
-export const ROW_KINDS = ['page', 'error'] as const;
+/** What is kept so, each in a place of its own. */
+export const ROW_KINDS = ['page', 'error', 'turn'] as const;
 export type RowKind = (typeof ROW_KINDS)[number];

@@ -8,6 +8,7 @@ import type { ProxyType } from '../domain/proxy-policy.ts';
 import type { Secrets } from '../domain/secrets.ts';
 import type { SkipReason } from '../domain/skip-reason.ts';
 import type { Web } from '../egress/web.ts';
+import type { BatchTurns } from '../ports/batch-turns.ts';
 import type { HostGate } from '../ports/host-gate.ts';
 import type { WorkerPageCache } from '../ports/page-cache.ts';
 import type { WorkerPathErrors } from '../ports/path-errors.ts';
@@ -50,6 +51,8 @@ export interface ScrapeContext {
   /** The same, with the input as the schema of the scraper has it. */
   withInput<Checked>(input: Checked): Omit<ScrapeContext, 'input'> & { readonly input: Checked };
   readonly jobId: string;
+  /** Tells apart two jobs that had the same id, one after the other. */
+  readonly jobCreatedAt: number;
   readonly itemId: string;
   readonly input: ItemInput;
   readonly policy: Policy;
@@ -121,7 +124,8 @@ export interface SiteScrapeTools {
   readonly sites: WorkerSites;
   readonly pageCache: WorkerPageCache;
   readonly pathErrors: WorkerPathErrors;
-  /** How we identify ourselves when we pull documentation. */
+  readonly batchTurns: BatchTurns;
+  /** Who we say we are when we pull documentation. */
   readonly userAgent: string;
 }
 

@@ -119,6 +119,7 @@ export async function tryUntilDecided(
 /** What one attempt has for all its tries. Gate and tools are created for the first scraper that asks for them. */
 class AttemptTools implements TriedItem {
   readonly jobId: string;
+  readonly jobCreatedAt: number;
   readonly itemId: string;
   readonly depth: number;
   readonly policy: Policy;
@@ -134,6 +135,7 @@ class AttemptTools implements TriedItem {
 
   constructor(deps: TryDeps, { jobId, order }: TriedJob, item: Pick<LeasedItem, 'itemId' | 'depth'>, drafts: Draft[]) {
     this.jobId = jobId;
+    this.jobCreatedAt = order.jobCreatedAt;
     this.itemId = item.itemId;
     this.depth = item.depth ?? 0;
     this.policy = order.policy;

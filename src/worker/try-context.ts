@@ -12,6 +12,7 @@ import type { UsageMeter } from '../scraping/usage-meter.ts';
 /** What all tries of one attempt share. */
 export interface TriedItem {
   readonly jobId: string;
+  readonly jobCreatedAt: number;
   readonly itemId: string;
   readonly depth: number;
   readonly policy: Policy;
@@ -58,6 +59,10 @@ export class TryContext<Input = ItemInput> implements Omit<ScrapeContext, 'input
 
   get jobId(): string {
     return this.#item.jobId;
+  }
+
+  get jobCreatedAt(): number {
+    return this.#item.jobCreatedAt;
   }
 
   get itemId(): string {

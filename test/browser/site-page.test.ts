@@ -16,12 +16,12 @@ const AGENT = 'Trawl/9 (+https://operator.test) documentation archiver';
 
 /** Pulls pages of a site with this configuration, each in the batch that is given. */
 async function open(t: TestContext, origin: string, config: Omit<SiteInput, 'baseUrl'>, tools: BrowserTools = browser) {
-  const { sites, pageCache, pathErrors } = openMemorySiteData();
+  const { sites, pageCache, pathErrors, batchTurns } = openMemorySiteData();
   const stored = siteSchema.parse({ ...config, baseUrl: origin });
   await sites.set({ id: 'docs', config: stored, source: 'api', changedAt: 1, version: '1' });
   const sitePage = (await addBuiltIns(new ScraperRegistry()).find('site-page')) ?? assert.fail('there is no site-page');
   const web = webTools(t);
-  const siteTools = { sites, pageCache, pathErrors, userAgent: AGENT };
+  const siteTools = { sites, pageCache, pathErrors, batchTurns, userAgent: AGENT };
   return async (path: string, batch: BatchScope): Promise<ScrapeResult> => {
     const context = browserContext(t, tools, {
       ...{ itemId: path, batch, tools: { ...web, browser: tools, siteTools } },

@@ -10,6 +10,7 @@ import { openS3ResultStore } from '../../src/adapters/aws/result-store.ts';
 import { DynamoSiteBook } from '../../src/adapters/aws/site-book.ts';
 import { DynamoSiteRows } from '../../src/adapters/aws/site-rows.ts';
 import { systemClock } from '../../src/adapters/system/clock.ts';
+import type { BatchTurn } from '../../src/domain/batch-turn.ts';
 import type { CachedEntry } from '../../src/domain/cached-page.ts';
 import type { PathErrors } from '../../src/domain/path-errors.ts';
 import { siteTools } from '../../src/main/site-data.ts';
@@ -42,6 +43,7 @@ async function open() {
     sites: new DynamoSiteBook(deps),
     pageRows: new DynamoSiteRows<CachedEntry>(deps, 'page'),
     errorRows: new DynamoSiteRows<PathErrors>(deps, 'error'),
+    turnRows: new DynamoSiteRows<BatchTurn>(deps, 'turn'),
   };
   return {
     table: new Table(dynamo, name, clock),

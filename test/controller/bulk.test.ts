@@ -78,7 +78,10 @@ test('the pages of a list become items, batch by batch and site by site; assets 
       ['https://b.test/docs/3', 'b/1', { url: 'https://b.test/docs/3', site: 'b', path: '/3' }],
       ['https://a.test/docs/1', 'a/0', { url: 'https://a.test/docs/1', site: 'a', path: '/1' }],
       ['https://a.test/docs/1 (2)', 'a/0', { url: 'https://a.test/docs/1', site: 'a', path: '/1' }],
-    ].map(([id, group, input]) => [id, group, { ...(input as object), max_age: 604_800, delay_ms: 5 }]),
+    ].map(([id, group, input]) => {
+      const batch = Number(String(group).split('/')[1]);
+      return [id, group, { ...(input as object), batch, max_age: 604_800, delay_ms: 5 }];
+    }),
   );
   assert.deepEqual([job.lane, job.labels, job.policy.throttling.max_concurrent_workers], ['http', { who: 'me' }, 3]);
   const [entry] = await pageCache.look([{ site: 'c', path: '/m.pdf', method: 'asset' }]);
@@ -177,7 +180,12 @@ test('a list that is too long for memory is cut in the same way, in one step or 
     sizes.set(group ?? '', (sizes.get(group ?? '') ?? 0) + 1);
     if (order.at(-1) !== group) order.push(group ?? '');
   }
-  assert.equal(order.length, 60, 'the pages of a batch are neighbours');
+  const groups = job.bulk.sites.flatMap((site) => batchSizes(site).map((_, batch) => `${site.site}/${batch}`));
+  assert.deepEqual(
+    order,
+    [...groups, ...groups],
+    'batches of 169 pages go out in two pieces, all the first ones first',
+  );
   assert.deepEqual([...sizes.values()], job.bulk.sites.flatMap(batchSizes));
 });
 

@@ -29,7 +29,10 @@ test('a batch is over when none of its pages is left', () => {
   assert.equal(endedBatches({ sites }, state(10, 0, 0)), 4);
 });
 
-test('pieces of a batch that is too long for one worker do not count below zero', () => {
-  const one = [{ site: 'a', pages: 300, batches: 1 }];
-  assert.equal(endedBatches({ sites: one }, state(0, 3, 300)), 0);
+test('a batch that is too long for one worker is over when its last piece is', () => {
+  const long = [{ site: 'a', pages: 600, batches: 2 }];
+  assert.equal(endedBatches({ sites: long }, state(0, 2, 200)), 0);
+  assert.equal(endedBatches({ sites: long }, state(400, 2, 200)), 0, 'the last pieces are out');
+  assert.equal(endedBatches({ sites: long }, state(500, 1, 100)), 1);
+  assert.equal(endedBatches({ sites: long }, state(600, 0, 0)), 2);
 });

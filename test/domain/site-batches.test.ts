@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { batchOfPage, batchSizes, calculateBatches, type SitePages } from '../../src/domain/site-batches.ts';
+import { batchSizes, calculateBatches, pieceOrder, type SitePages, windowsOf } from '../../src/domain/site-batches.ts';
 
 const sitesOf = (pages: readonly number[]): SitePages[] => pages.map((count, at) => ({ site: `s${at}`, pages: count }));
 const evenly = (sites: number, pages: number) => Array.from({ length: sites }, () => pages);
@@ -74,12 +74,37 @@ test('a site with more pages never has fewer batches than one with less', () => 
   );
 });
 
-test('a page is in the batch that the sizes say', () => {
+test('batches go out in pieces, every batch its first piece before one has its second', () => {
+  const sites = [
+    { site: 'a', pages: 7, batches: 2 },
+    { site: 'b', pages: 5, batches: 1 },
+  ];
+  const order = Array.from(pieceOrder(sites, 2), ({ site, batch, pages, isLast }) => [site.site, batch, pages, isLast]);
+  assert.deepEqual(order, [
+    ['a', 0, 2, false],
+    ['a', 1, 2, false],
+    ['b', 0, 2, false],
+    ['a', 0, 2, true],
+    ['a', 1, 1, true],
+    ['b', 0, 2, false],
+    ['b', 0, 1, true],
+  ]);
+});
+
+test('the pieces of a batch make up the batch, for any list', () => {
   fc.assert(
-    fc.property(fc.integer({ min: 1, max: 300 }), fc.integer({ min: 1, max: 300 }), (pages, wanted) => {
-      const site = { pages, batches: Math.min(pages, wanted) };
-      const places = batchSizes(site).flatMap((size, batch) => times(size, batch));
-      for (const [page, batch] of places.entries()) assert.equal(batchOfPage(site, page), batch);
+    fc.property(lists, fc.integer({ min: 1, max: 60 }), ([pages, max], most) => {
+      const made = calculateBatches(sitesOf(pages), max);
+      const pieces = windowsOf(made, 500).flatMap((window) => [...pieceOrder(window, most)]);
+      for (const site of made) {
+        const sizes = batchSizes(site).map((_, batch) => {
+          const own = pieces.filter((piece) => piece.site === site && piece.batch === batch);
+          assert.ok(own.every(({ pages: count, isLast }, at) => count <= most && isLast === (at === own.length - 1)));
+          return own.reduce((sum, piece) => sum + piece.pages, 0);
+        });
+        assert.deepEqual(sizes, batchSizes(site));
+      }
     }),
+    { numRuns: 50 },
   );
 });

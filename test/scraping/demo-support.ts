@@ -51,7 +51,16 @@ export async function visitCounty(
     },
     scrape: (scraper, input, { web: way = web, timeoutSeconds = 30 } = {}) => {
       const context: ScrapeContext = {
-        ...{ jobId: 'job-1', itemId: 'item-1', input, depth: 0, tryNumber: 1, identity: 0, proxySession: 0 },
+        ...{
+          jobId: 'job-1',
+          jobCreatedAt: 0,
+          itemId: 'item-1',
+          input,
+          depth: 0,
+          tryNumber: 1,
+          identity: 0,
+          proxySession: 0,
+        },
         proxyType: 'none',
         batch: new BatchScope(),
         usage: new UsageMeter(),

@@ -177,6 +177,7 @@ export function contextOf(tools: ScrapeTools, context: Partial<ScrapeContext> = 
   const store = openMemoryResultStore();
   const all: ScrapeContext = {
     jobId: 'job-1',
+    jobCreatedAt: 0,
     itemId: 'item-1',
     input: {},
     policy: policyOf(),

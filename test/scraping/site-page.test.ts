@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { type SiteInput, siteSchema } from '../../src/domain/site.ts';
+import { OPEN_GATE } from '../../src/ports/host-gate.ts';
 import { BatchScope } from '../../src/scraping/batch-scope.ts';
 import { addBuiltIns } from '../../src/scraping/built-in-scrapers.ts';
 import { ScraperRegistry } from '../../src/scraping/registry.ts';
+import { RobotsBook } from '../../src/scraping/robots/robots-book.ts';
 import type { ScrapeContext, ScrapeResult, ScrapeTools } from '../../src/scraping/scraper.ts';
 import type { PageData } from '../../src/scraping/site-page/page-data.ts';
+import { policyOf } from '../support/builders.ts';
 import { openMemorySiteData } from '../support/memory/site-data.ts';
 import { contextOf, openSite, type Reply, webTools } from './http-support.ts';
 
@@ -26,10 +29,14 @@ async function open(
   const data = openMemorySiteData();
   const stored = siteSchema.parse({ mode: 'fetch', ...config, baseUrl: site.origin });
   await data.sites.set({ id: 'docs', config: stored, source: 'api', changedAt: 1, version: '1' });
-  const { sites, pageCache, pathErrors } = data;
-  const tools: ScrapeTools = { ...webTools(t), siteTools: { sites, pageCache, pathErrors, userAgent: AGENT } };
+  const { sites, pageCache, pathErrors, batchTurns } = data;
+  const tools: ScrapeTools = {
+    ...webTools(t),
+    siteTools: { sites, pageCache, pathErrors, batchTurns, userAgent: AGENT },
+  };
   const clock = { now: Date.UTC(2026, 0, 1), slept: [] as number[] };
   const batch = new BatchScope();
+  const ids = Array.from({ length: 100 }, (_, at) => `item-${at}`).values();
   const pull = (path: string, input: object = {}, context: Partial<ScrapeContext> = {}): Promise<ScrapeResult> =>
     sitePage.scrape(
       contextOf(tools, {
@@ -39,6 +46,7 @@ async function open(
           clock.slept.push(ms);
           clock.now += ms;
         },
+        itemId: ids.next().value ?? 'one too many',
         ...context,
         input: { url: `${site.origin}${path}`, site: 'docs', path, ...input },
       }),
@@ -89,6 +97,51 @@ test('a cached page is skipped without a request until it is too old, and then o
   etag = '"2"';
   const changed = dataOf(await pull('/guide', { max_age: 0 }));
   assert.deepEqual([changed.not_modified, changed.source], [false, 'html']);
+});
+
+test('a page that this very item has read, whose worker died before that was recorded, was read by this job', async (t) => {
+  const { site, pull, clock } = await open(t, () => ARTICLE, { content: { markdown: 'none' } });
+  const first = dataOf(await pull('/guide', {}, { itemId: 'same' }));
+  clock.now += 1000;
+  for (const input of [{}, { max_age: 0 }]) {
+    const again = await pull('/guide', input, { itemId: 'same' });
+    assert.equal(again.kind, 'scraped');
+    assert.deepEqual(dataOf(again), { ...first, source: 'cache' });
+  }
+  assert.equal(site.asked.length, 1);
+  const of = async (context: Partial<ScrapeContext>) => (await pull('/guide', {}, { itemId: 'same', ...context })).kind;
+  assert.deepEqual(
+    [await of({ itemId: 'listed again' }), await of({ jobId: 'later' }), await of({ jobCreatedAt: 7 })],
+    ['skipped', 'skipped', 'skipped'],
+  );
+});
+
+test('all requests of a batch are kept apart: offers, redirects, robots.txt, and those of another worker', async (t) => {
+  const at: number[] = [];
+  const { pull, clock, tools } = await open(t, (path) => {
+    at.push(clock.now);
+    return path === '/moved' ? { status: 302, headers: { location: '/guide' } } : ARTICLE;
+  });
+  const robots: ScrapeTools['robots'] = new RobotsBook({
+    ...{ web: tools.web, gate: { ...OPEN_GATE, setMinDelay: () => {} }, log: { debug: () => {}, info: () => {} } },
+    clock: { now: () => clock.now, elapsed: () => clock.now },
+  });
+  Object.assign(tools, { robots });
+  const paced = { delay_ms: 50, batch: 3 };
+  const policy = policyOf({ robots: 'respect' });
+  await pull('/first', paced, { policy });
+  await pull('/moved', paced, { policy });
+  await pull('/second', paced, { policy, batch: new BatchScope() });
+  assert.equal(
+    at.length,
+    6,
+    'robots.txt, the first page and its Markdown, the second with its redirect, and the third',
+  );
+  const gaps = at.slice(1).map((time, index) => time - (at[index] ?? 0));
+  assert.deepEqual(
+    gaps,
+    gaps.map(() => 50),
+  );
 });
 
 test('pages that differ in the query are different pages', async (t) => {

@@ -1,5 +1,6 @@
 import { mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { BatchTurn } from '../../domain/batch-turn.ts';
 import type { CachedEntry } from '../../domain/cached-page.ts';
 import type { PathErrors } from '../../domain/path-errors.ts';
 import type { Clock } from '../../ports/clock.ts';
@@ -56,6 +57,7 @@ export interface EmbeddedLedgerHandle {
   readonly sites: SiteBook;
   readonly pageRows: SiteRows<CachedEntry>;
   readonly errorRows: SiteRows<PathErrors>;
+  readonly turnRows: SiteRows<BatchTurn>;
   /** A small durable write. Throws StorageTrouble while there is no room. */
   probe(): Promise<void>;
   /**
@@ -134,6 +136,7 @@ function openOwned(options: EmbeddedLedgerOptions, lock: OwnerLock, database: Da
     sites: new EmbeddedSiteBook(sql, committer),
     pageRows: new EmbeddedSiteRows<CachedEntry>(sql, committer, 'page'),
     errorRows: new EmbeddedSiteRows<PathErrors>(sql, committer, 'error'),
+    turnRows: new EmbeddedSiteRows<BatchTurn>(sql, committer, 'turn'),
     async probe() {
       await committer.durable(() => sql.insertProbe.run());
       await committer.applied(() => sql.deleteProbe.run());

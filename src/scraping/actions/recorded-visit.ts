@@ -152,10 +152,10 @@ class Run {
 
 /** Documents go through what is kept of the item. Field by field: the worker's own object makes them when asked. */
 function drafting(context: RecordedVisit['context'], kept: KeptBytes): RecordedVisit['context'] {
-  const { jobId, itemId, depth, tryNumber, identity, proxyType, proxySession, batch, usage } = context;
+  const { jobId, jobCreatedAt, itemId, depth, tryNumber, identity, proxyType, proxySession, batch, usage } = context;
   const { input, policy, tools, signal, now, sleep, isRetried } = context;
   return {
-    ...{ jobId, itemId, depth, tryNumber, identity, proxyType, proxySession, batch, usage },
+    ...{ jobId, jobCreatedAt, itemId, depth, tryNumber, identity, proxyType, proxySession, batch, usage },
     ...{ input, policy, tools, signal, now, sleep, isRetried, draft: () => kept.draft() },
     withInput: (checked) => context.withInput(checked),
   };

@@ -10,6 +10,8 @@ export interface RobotsVisitor {
   readonly usage: HostUsage;
   headersFor(url: URL): Readonly<Record<string, string>>;
   readonly deadlines: Deadlines;
+  /** Makes the visitor wait for its own turn, too; without it, only the host's gate counts. */
+  readonly pace?: (gate: HostGate) => HostGate;
 }
 
 interface FetchDeps {
@@ -32,7 +34,8 @@ const NO_COOKIES: CookieBook = { header: () => null, keep: () => {} };
 
 /** Rejects as `web.send` does: when `signal` aborts, and with HostHeld. */
 export async function fetchRobots(origin: string, visitor: RobotsVisitor, deps: FetchDeps): Promise<Fetched> {
-  const { web, gate, now, signal } = deps;
+  const { web, now, signal } = deps;
+  const gate = visitor.pace?.(deps.gate) ?? deps.gate;
   const { exit, deadlines, usage } = visitor;
   const start = new FileStart();
   const url = new URL('/robots.txt', origin);

@@ -19,8 +19,6 @@ export type Fetched =
 export interface FetchDeps {
   readonly http: HttpClient;
   readonly habits: SiteHabits;
-  /** Keeps requests apart. */
-  send<T>(request: () => Promise<T>): Promise<T>;
 }
 
 /** Markdown if available, otherwise HTML: a server without Markdown ignores the first. */
@@ -65,7 +63,7 @@ async function fetchMarkdown(deps: FetchDeps, url: string, cached: CachedPage | 
 }
 
 async function ask(
-  { http, send }: FetchDeps,
+  { http }: FetchDeps,
   url: string,
   accept: string,
   cached: Validators | null,
@@ -76,7 +74,7 @@ async function ask(
   if (cached?.lastModified) headers['if-modified-since'] = cached.lastModified;
   const isConditional = headers['if-none-match'] !== undefined || headers['if-modified-since'] !== undefined;
   const expectStatus = isConditional ? [304, ...expected] : expected;
-  return await send(() => http.get(url, { headers, expectStatus }));
+  return await http.get(url, { headers, expectStatus });
 }
 
 function validatorsOf({ headers }: Page): Validators {

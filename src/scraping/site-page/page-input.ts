@@ -19,6 +19,7 @@ export const pageInput = z.strictObject({
   url: z.string().min(1).max(2000).meta({ description: 'Address of the page.' }),
   site: z.string().min(1).max(300).optional().meta({ description: 'Id of its site; if omitted, a generic one.' }),
   path: z.string().max(2000).optional().meta({ description: 'What follows the base URL of the site, with the query.' }),
+  batch: z.int().min(0).optional().meta({ description: 'Number of its batch among those of the site, from 0.' }),
   max_age: z
     .int()
     .min(0)

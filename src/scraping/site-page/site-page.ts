@@ -1,4 +1,5 @@
-import { type CachedPage, isFresh, type PageKey, type Validators } from '../../domain/cached-page.ts';
+import { hash } from 'node:crypto';
+import { type CachedPage, isFresh, type PageKey, readerMark, type Validators } from '../../domain/cached-page.ts';
 import { failure } from '../../domain/failure.ts';
 import { isKnownBad, type PathErrors } from '../../domain/path-errors.ts';
 import { contentMode } from '../../domain/site.ts';
@@ -21,10 +22,9 @@ import { readInBrowser } from './read-in-browser.ts';
 import { readSource } from './read-source.ts';
 import { type PageContext, type Send, visitByHttp, visitInBrowser } from './visits.ts';
 
-/**
- * After this many consecutive pages without content in their HTML, a site with the mode `auto` is read in a browser at
- * once.
- */
+const digest = (text: string): string => hash('sha256', text);
+
+/** After so many pages in a row without content in their HTML, a site with the mode `auto` is read in a browser at once. */
 const BARE_IN_A_ROW = 3;
 
 /**
@@ -49,7 +49,8 @@ export function sitePageScraper({ id, name, version, description }: ScraperSumma
       const known = await lookUp(context, page, tools.siteTools);
       // A page from the cache is of no use to one who follows links, unless its links are known, too.
       const isUsable = links === null || links.known !== null;
-      if (known.skip !== null && (isUsable || known.skip.kind !== 'skipped' || known.skip.reason !== 'cached')) {
+      const isLeftAlone = known.skip?.kind === 'skipped' && known.skip.reason === 'known-bad';
+      if (known.skip !== null && (isUsable || isLeftAlone)) {
         return { ...known.skip, ...finds(context, page, links?.known ?? []) };
       }
       const end = await readPage(context, page, isUsable ? known.cached : null, links !== null);
@@ -94,10 +95,11 @@ function keyOf({ site, path }: WantedPage): PageKey {
 }
 
 async function lookUp(
-  { input, now }: Pick<PageContext, 'input' | 'now'>,
+  context: Pick<PageContext, 'input' | 'now' | 'jobId' | 'jobCreatedAt' | 'itemId'>,
   page: WantedPage,
   tools: SiteScrapeTools | null,
 ): Promise<Known> {
+  const { input, now } = context;
   if (tools === null) return { skip: null, cached: null, errors: null };
   const place = { site: page.site.id, path: page.path };
   const [[entry = null], [errors = null]] = await Promise.all([
@@ -106,11 +108,18 @@ async function lookUp(
   ]);
   if (errors !== null && input.max_age === 0) {
     await tools.pathErrors.note([{ kind: 'cleared', page: place }]);
-    return { ...(await lookUp({ input, now }, page, tools)), errors: null };
+    return { ...(await lookUp(context, page, tools)), errors: null };
   }
   const found = entry?.type === 'page' ? entry : null;
   const markdown = found === null ? null : await tools.pageCache.content(page.site.id, found);
   const cached = found === null || markdown === null ? null : { page: found, markdown };
+  const { reader } = cached?.page ?? {};
+  if (cached !== null && reader?.mark === readerMark(context, digest)) {
+    // This very item has read it, and its worker died before that was recorded.
+    const seen = { source: 'cache', fetchedAt: cached.page.fetchedAt, isSame: reader.isSame } as const;
+    const artifacts = [dataArtifact(pageData, cachedData(page, cached, seen))];
+    return { skip: { kind: 'scraped', artifacts }, cached, errors };
+  }
   if (cached !== null && isFresh(cached.page, input.max_age, now())) {
     const data = cachedData(page, cached, { source: 'cache', fetchedAt: cached.page.fetchedAt, isSame: false });
     return { skip: { kind: 'skipped', reason: 'cached', artifacts: [dataArtifact(pageData, data)] }, cached, errors };
@@ -180,7 +189,7 @@ async function readByHttp(
   let isBare = false;
   let at: number | null = null;
   const result = await visitByHttp(context, async (http, send) => {
-    const fetched = await fetchContent({ http, habits, send }, page, cached?.page ?? null);
+    const fetched = await fetchContent({ http, habits }, page, cached?.page ?? null);
     if (fetched.kind === 'bare') {
       isBare = true;
       throw new ScrapeFailure(EMPTY);
@@ -242,12 +251,13 @@ async function concluded(
   const at = readAt ?? context.now();
   if (result.kind === 'scraped') {
     const key = keyOf(page);
+    const by = readerMark(context, digest);
     if (content !== null) {
       const { markdown, title, url, validators } = content;
       await tools.pageCache.record([
-        { kind: 'content', key, url, content: markdown, title, fetchedAt: at, ...validators },
+        { kind: 'content', key, url, content: markdown, title, fetchedAt: at, by, ...validators },
       ]);
-    } else if (same !== null) await tools.pageCache.record([{ kind: 'same', key, at, validators: same }]);
+    } else if (same !== null) await tools.pageCache.record([{ kind: 'same', key, at, by, validators: same }]);
     if (errors !== null) await tools.pathErrors.note([{ kind: 'cleared', page: place }]);
   } else if (result.kind === 'failed') {
     const { failure: found } = result;

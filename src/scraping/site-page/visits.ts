@@ -1,4 +1,3 @@
-import type { Policy } from '../../domain/policy.ts';
 import type { BrowserRules, OpenedTab } from '../browser/browser-companion.ts';
 import { BrowserIdentity } from '../browser/browser-identity.ts';
 import { CookieBridge } from '../browser/cookie-bridge.ts';
@@ -7,6 +6,7 @@ import { exitsFor } from '../exit-for.ts';
 import type { HttpClient } from '../http/http-client.ts';
 import type { Identity } from '../http/identity.ts';
 import { clientOpener, type OpenClient } from '../http/open-client.ts';
+import { robotsVisitor } from '../http/robots-visitor.ts';
 import { compileSigns } from '../page/signs.ts';
 import type { ScrapeContext, ScrapeResult } from '../scraper.ts';
 import { type SiteResult, visitSite } from '../visit-site.ts';
@@ -42,20 +42,16 @@ function archiver(userAgent: string): Identity {
   return { userAgent, clientHints: {}, acceptLanguage: 'en', acceptPage: 'text/html, */*;q=0.5' };
 }
 
-function pacedBy(context: PageContext): Send {
-  const pace = BatchPace.of(context.batch);
-  return (request) => pace.send(context, context.input.delay_ms, request);
-}
-
 export async function visitByHttp(
   context: PageContext,
   scrape: (http: HttpClient, send: Send) => Promise<SiteResult<unknown>>,
 ): Promise<ScrapeResult> {
-  const send = pacedBy(context);
-  return await visitSite(context, {
+  const paced = withChanges(context, { tools: BatchPace.of(context.batch).tools(context) });
+  return await visitSite(paced, {
     ...{ parser: null, output: pageData, limits: RULES.limits, items: null, open: openClient },
     identity: () => archiver(userAgentOf(context)),
-    scrape: ({ http }) => scrape(http, send),
+    // Every request waits at the host's gate, redirects included.
+    scrape: ({ http }) => scrape(http, (request) => request()),
   });
 }
 
@@ -64,11 +60,12 @@ export async function visitInBrowser(
   scrape: (tab: OpenedTab['tab'], send: Send) => Promise<SiteResult<unknown>>,
 ): Promise<ScrapeResult> {
   const userAgent = userAgentOf(given);
-  const context = withPolicy(given, withUserAgent(given.policy, userAgent));
+  const pace = BatchPace.of(given.batch);
+  const tools = { ...given.tools, ...pace.robots(given) };
+  const context = withChanges(given, { policy: withUserAgent(given.policy, userAgent), tools });
   const browser = BatchBrowser.of(context.batch);
   const identity = new BrowserIdentity(archiver(userAgent));
   const bridges = new WeakMap<HttpClient, CookieBridge>();
-  const send = pacedBy(context);
   return await visitSite<typeof pageInput, undefined, OpenedTab>(context, {
     ...{ parser: null, output: pageData, limits: RULES.limits, items: null },
     open: (who, from) => {
@@ -88,17 +85,31 @@ export async function visitInBrowser(
         suspect: `${context.jobId}/${context.itemId}`,
         sleep: (ms) => context.sleep(ms),
       }),
-    scrape: ({ tab }) => scrape(tab, send),
+    scrape: async ({ tab }) => {
+      await checkRobots(context, identity);
+      return await scrape(tab, (request) => pace.send(context, request));
+    },
   });
 }
 
+/** Beforehand, so that a robots.txt which has to be loaded first has a turn of its own. */
+async function checkRobots(context: PageContext, identity: Identity): Promise<void> {
+  const { policy, tools, signal, input } = context;
+  if (policy.robots !== 'respect' || input.delay_ms === 0) return;
+  const { request_timeout_seconds: seconds, connect_timeout_seconds: connect } = policy.timeouts;
+  const answerMs = seconds * 1000;
+  const deadlines = { connectMs: connect * 1000, firstByteMs: answerMs, silenceMs: answerMs, totalMs: answerMs };
+  const usage = context.usage.through(context.proxyType);
+  await tools.robots.check(input.url, robotsVisitor({ identity, exits: exitsFor(context), usage }, deadlines), signal);
+}
+
 /** Field by field: the worker's own object makes them when they are asked for. */
-function withPolicy(context: PageContext, policy: Policy): PageContext {
-  const { jobId, itemId, depth, tryNumber, identity, proxyType, proxySession, batch, usage } = context;
-  const { input, tools, signal, now, sleep, isRetried, draft } = context;
+function withChanges(context: PageContext, changes: Partial<Pick<PageContext, 'policy' | 'tools'>>): PageContext {
+  const { jobId, jobCreatedAt, itemId, depth, tryNumber, identity, proxyType, proxySession, batch, usage } = context;
+  const { input, signal, policy, tools, now, sleep, isRetried, draft } = context;
   return {
-    ...{ jobId, itemId, depth, tryNumber, identity, proxyType, proxySession, batch, usage },
-    ...{ input, tools, signal, now, sleep, isRetried, draft, policy },
+    ...{ jobId, jobCreatedAt, itemId, depth, tryNumber, identity, proxyType, proxySession, batch, usage },
+    ...{ input, signal, policy, tools, now, sleep, isRetried, draft, ...changes },
     withInput: (checked) => context.withInput(checked),
   };
 }

@@ -1,3 +1,4 @@
+import type { BatchTurn } from '../../../src/domain/batch-turn.ts';
 import type { CachedEntry } from '../../../src/domain/cached-page.ts';
 import type { PathErrors } from '../../../src/domain/path-errors.ts';
 import { servedSiteData, siteTools } from '../../../src/main/site-data.ts';
@@ -11,6 +12,7 @@ export function openMemorySiteData(store = openMemoryResultStore()) {
     sites: openMemorySites(),
     pageRows: openMemorySiteRows<CachedEntry>(),
     errorRows: openMemorySiteRows<PathErrors>(),
+    turnRows: openMemorySiteRows<BatchTurn>(),
   };
   return { ...siteTools(stores, store), resultStore: store, siteData: servedSiteData(stores) };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import type { TurnWish } from '../../../domain/batch-turn.ts';
 import { PAGE_METHODS, type PageKey, type PageNews } from '../../../domain/cached-page.ts';
 import type { PagePath, PathNews } from '../../../domain/path-errors.ts';
 import { MAX_PAGE_URL } from '../../../domain/site-url.ts';
@@ -19,6 +20,7 @@ const loose = z
 const key = z.strictObject({ site, path, method: z.enum(PAGE_METHODS) });
 const page = z.strictObject({ site, path });
 const body = { sha256: z.string().regex(/^[0-9a-f]{64}$/), size: z.number().int().min(0) };
+const by = z.string().max(64).exactOptional();
 const validators = { etag: loose, lastModified: loose };
 
 const news = z.discriminatedUnion('kind', [
@@ -27,8 +29,9 @@ const news = z.discriminatedUnion('kind', [
     key,
     url,
     version: z.strictObject({ title: loose, fetchedAt: at, ...body, ...validators }),
+    by,
   }),
-  z.strictObject({ kind: z.literal('same'), key, at, validators: z.strictObject(validators) }),
+  z.strictObject({ kind: z.literal('same'), key, at, validators: z.strictObject(validators), by }),
   z.strictObject({ kind: z.literal('asset'), key, url, at }),
   z.strictObject({ kind: z.literal('links'), key, url, at, ...body }),
 ]);
@@ -48,6 +51,14 @@ function listOf<T>(what: string, schema: z.ZodType<T>): (value: unknown) => read
     if (data === undefined) throw new BadCall(`this is not a list of ${what}`);
     return data;
   };
+}
+
+const wish = z.strictObject({ site, name: z.string().max(100), delayMs: z.number().min(0), now: at });
+
+export function turnWish(value: unknown): TurnWish {
+  const { data } = wish.safeParse(value);
+  if (data === undefined) throw new BadCall('this is not a wish for a turn');
+  return data;
 }
 
 export const pageKeys = listOf<PageKey>('keys of pages', key);

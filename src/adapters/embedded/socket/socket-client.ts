@@ -162,6 +162,7 @@ function siteDataOver(line: OwnerLine): WorkerSiteData {
     sites: { get: (id) => line.call('site', id) },
     pages: { look: (keys) => line.call('cachedPages', keys), note: (news) => line.call('notePages', news) },
     errors: { look: (pages) => line.call('pathErrors', pages), note: (news) => line.call('notePaths', news) },
+    turns: { take: (wish) => line.call('takeTurn', wish) },
   };
 }
 

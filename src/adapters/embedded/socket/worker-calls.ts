@@ -25,7 +25,7 @@ import {
 } from './call-arguments.ts';
 import { lineAsks } from './line-asks.ts';
 import { receivedReports, reportList } from './sent-reports.ts';
-import { pageKeys, pageNews, pagePaths, pathNews } from './site-arguments.ts';
+import { pageKeys, pageNews, pagePaths, pathNews, turnWish } from './site-arguments.ts';
 
 /**
  * A worker has one `main` connection, and lives as long as that one. The other belongs to its heartbeat, which
@@ -97,6 +97,7 @@ const CALLS = {
   notePages: call([pageNews], ({ siteData }, args) => siteData.pages.note(...args)),
   pathErrors: call([pagePaths], ({ siteData }, args) => siteData.errors.look(...args)),
   notePaths: call([pathNews], ({ siteData }, args) => siteData.errors.note(...args)),
+  takeTurn: call([turnWish], ({ siteData }, args) => siteData.turns.take(...args)),
 } as const;
 
 export type Method = keyof typeof CALLS;

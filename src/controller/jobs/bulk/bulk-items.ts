@@ -1,7 +1,14 @@
 import type { Digest } from '../../../domain/artifact.ts';
+import { MAX_BATCH_ITEMS } from '../../../domain/batching.ts';
 import { BloomFilter } from '../../../domain/bloom-filter.ts';
 import type { NewItem } from '../../../domain/item.ts';
-import { batchOfPage, type SiteBatches } from '../../../domain/site-batches.ts';
+import {
+  type BatchPiece,
+  GATHERED_PAGES,
+  pieceOrder,
+  type SiteBatches,
+  windowsOf,
+} from '../../../domain/site-batches.ts';
 import { pageItemId } from '../../../domain/site-links.ts';
 import type { UrlSpool } from './url-spool.ts';
 
@@ -20,13 +27,12 @@ export interface ItemMaking {
   readonly digest: Digest;
 }
 
-/** Pages of several sites are collected in one pass, up to this many. */
-const GATHERED_PAGES = 50_000;
 const ITEMS_PER_CHUNK = 1000;
 
 /**
- * The items of a list, site by site, each in the group of its batch. A batch is a run of neighbours, but a list names
- * its sites in any order: so it is read once for every few sites that fit into memory, or for a single large one.
+ * The items of a list, each in the group of its batch, in the order of `pieceOrder`. A piece of a batch is a run of
+ * neighbours, and a list names its sites in any order: so it is gone through once for every few sites that fit into memory,
+ * or for a single large one.
  */
 export async function* bulkItems(
   spool: Pick<UrlSpool, 'read'>,
@@ -41,33 +47,23 @@ export async function* bulkItems(
   }
 }
 
-function windowsOf(sites: readonly SiteBatches[], most: number): readonly (readonly SiteBatches[])[] {
-  const windows: SiteBatches[][] = [];
-  let room = 0;
-  for (const site of sites) {
-    const last = windows.at(-1);
-    if (last === undefined || site.pages > room) {
-      windows.push([site]);
-      room = most - site.pages;
-    } else {
-      last.push(site);
-      room -= site.pages;
-    }
-  }
-  return windows;
-}
-
 async function* itemsOfOne(
   spool: Pick<UrlSpool, 'read'>,
   site: SiteBatches,
   making: ItemMaking,
 ): AsyncGenerator<readonly NewItem[]> {
   const maker = new SiteItems(site, making);
+  const order = pieceOrder([site], MAX_BATCH_ITEMS);
+  let batch = 0;
+  let left = 0;
   let chunk: NewItem[] = [];
   for await (const urls of spool.read()) {
     for (const url of urls) {
       const page = making.pageOf(url);
-      if (page?.site === site.site) chunk.push(maker.make(page));
+      if (page?.site !== site.site) continue;
+      if (left === 0) ({ batch, pages: left } = nextPiece(order));
+      chunk.push(maker.make(page, batch));
+      left -= 1;
     }
     if (chunk.length >= ITEMS_PER_CHUNK) {
       yield chunk;
@@ -89,39 +85,46 @@ async function* itemsOfSeveral(
       if (page !== null) pages.get(page.site)?.push(page);
     }
   }
+  const makers = new Map(window.map((site) => [site.site, new SiteItems(site, making)]));
+  const taken = new Map<string, number>();
   let chunk: NewItem[] = [];
-  for (const site of window) {
-    const maker = new SiteItems(site, making);
-    for (const page of pages.get(site.site) ?? []) {
-      chunk.push(maker.make(page));
-      if (chunk.length < ITEMS_PER_CHUNK) continue;
-      yield chunk;
-      chunk = [];
+  for (const { site, batch, pages: count } of pieceOrder(window, MAX_BATCH_ITEMS)) {
+    const from = taken.get(site.site) ?? 0;
+    taken.set(site.site, from + count);
+    const maker = makers.get(site.site);
+    for (const page of pages.get(site.site)?.slice(from, from + count) ?? []) {
+      if (maker !== undefined) chunk.push(maker.make(page, batch));
     }
+    if (chunk.length < ITEMS_PER_CHUNK) continue;
+    yield chunk;
+    chunk = [];
   }
   if (chunk.length > 0) yield chunk;
 }
 
+function nextPiece(order: Generator<BatchPiece>): BatchPiece {
+  const { value, done } = order.next();
+  if (done) throw new Error('a site has more pages than were counted');
+  return value;
+}
+
 /** Makes the items of one site, in order. */
 class SiteItems {
-  readonly #site: SiteBatches;
   readonly #making: ItemMaking;
   readonly #seen: SeenUrls;
   #made = 0;
 
-  constructor(site: SiteBatches, making: ItemMaking) {
-    this.#site = site;
+  constructor({ pages }: SiteBatches, making: ItemMaking) {
     this.#making = making;
-    this.#seen = new SeenUrls(site.pages);
+    this.#seen = new SeenUrls(pages);
   }
 
-  make({ site, path, url }: ListedPage): NewItem {
-    const batch = batchOfPage(this.#site, this.#made);
+  make({ site, path, url }: ListedPage, batch: number): NewItem {
     this.#made += 1;
     const id = pageItemId(url, this.#making.digest);
     // A URL that is listed twice becomes two items, which need two ids.
     const itemId = this.#seen.add(id) ? `${id} (${this.#made})` : id;
-    return { itemId, input: { url, site, path, ...this.#making.settings }, group: `${site}/${batch}` };
+    return { itemId, input: { url, site, path, batch, ...this.#making.settings }, group: `${site}/${batch}` };
   }
 }
 

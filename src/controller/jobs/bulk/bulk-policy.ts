@@ -2,7 +2,7 @@ import type { BulkFields } from '../../../contract/bulk-request.ts';
 import { MAX_BATCH_ITEMS } from '../../../domain/batching.ts';
 import { isRecord } from '../../../domain/is-record.ts';
 import type { Policy } from '../../../domain/policy.ts';
-import { batchSizes, type SiteBatches } from '../../../domain/site-batches.ts';
+import { pieceOrder, type SiteBatches, windowsOf } from '../../../domain/site-batches.ts';
 
 const MOST_REQUESTS = 1_000_000;
 
@@ -47,13 +47,12 @@ export function docsPolicy(
 function firstWave(sites: readonly SiteBatches[], workers: number): number {
   let pages = 0;
   let left = workers;
-  for (const site of sites) {
-    for (const size of batchSizes(site).slice(0, left)) {
-      const pieces = Math.min(left, Math.ceil(size / MAX_BATCH_ITEMS));
-      pages += Math.min(size, pieces * MAX_BATCH_ITEMS);
-      left -= pieces;
+  for (const window of windowsOf(sites)) {
+    for (const piece of pieceOrder(window, MAX_BATCH_ITEMS)) {
+      if (left <= 0) return pages;
+      pages += piece.pages;
+      left -= 1;
     }
-    if (left <= 0) break;
   }
   return pages;
 }
