@@ -32,10 +32,10 @@ test('a page without its text is one that scripts would fill', () => {
   assert.equal(look(`<div>${TEXT}${TEXT}</div>`).isInHtml, true);
 });
 
-test('a selector is looked up as far as it is CSS', () => {
+test('a selector is looked up as far as it works without a browser', () => {
   const document = parseHtml(`<main>${TEXT}</main>`);
   assert.equal(wordsIn(document, 'main p'), 60);
   assert.equal(wordsIn(document, '.none'), 0);
-  for (const selector of ['//main', 'button:has-text("Copy")', 'main['])
-    assert.equal(wordsIn(document, selector), null);
+  assert.deepEqual([wordsIn(document, '//main'), wordsIn(document, 'button:has-text("Copy")')], [60, 0]);
+  for (const selector of ['//main/..', 'text=Copy', 'main[']) assert.equal(wordsIn(document, selector), null);
 });

@@ -144,6 +144,22 @@ test('all requests of a batch are kept apart: offers, redirects, robots.txt, and
   );
 });
 
+test('XPath and :has-text() find the content without a browser, and other selectors say what to do', async (t) => {
+  const page =
+    '<main><section><h2>Use</h2></section><section id="s"><h2>How to\n  INSTALL</h2><p>Run it.</p></section></main>';
+  for (const selector of ['//main/section[2]', '//section[@id="s"]', 'section:has-text("how to install")']) {
+    const { pull } = await open(t, () => page, { content: { markdown: 'none', selector } });
+    assert.equal(dataOf(await pull('/guide')).markdown, '## How to INSTALL\n\nRun it.\n', selector);
+  }
+  const { pull } = await open(t, () => page, { content: { markdown: 'none', selector: '//h2/..' } });
+  const result = await pull('/guide');
+  assert.ok(result.kind === 'failed');
+  assert.match(
+    result.failure.message,
+    /selector \/\/h2\/\.\. works only in a browser: set the mode of the site to browser/,
+  );
+});
+
 test('pages that differ in the query are different pages', async (t) => {
   const { site, pull } = await open(t, () => ARTICLE, { content: { markdown: 'none' } });
   for (const path of ['/p?a=1', '/p?a=2', '/p?a=1']) await pull(path);

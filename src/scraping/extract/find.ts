@@ -1,8 +1,11 @@
 import { select } from 'cheerio-select';
 import { type Element, isTag, type ParentNode } from 'domhandler';
+import { hasText } from './has-text.ts';
 import type { PageDocument } from './page-document.ts';
 
-/** `#id` and nothing else. Escaped CSS identifiers are left to the library. */
+const PSEUDOS = { 'has-text': hasText };
+
+/** `#id` and nothing else. What CSS writes with escapes is left to the library. */
 const ID = /^#([A-Za-z_][\w-]*)$/;
 
 /**
@@ -25,8 +28,8 @@ export function findAll(page: PageDocument, root: Element | null, selector: stri
 function search(page: PageDocument, root: ParentNode, selector: string, limit: number): Element[] {
   try {
     if (selector.trim() === '') throw new Error('it is empty');
-    // The root itself, not its children: given a list, the library compares each with all others.
-    return select(selector, root, { context: [root], root: page }, limit).filter(isTag);
+    // The root itself, and not its children: of a list, the library compares each with all others.
+    return select(selector, root, { context: [root], root: page, pseudos: PSEUDOS }, limit).filter(isTag);
   } catch (error) {
     // A bug of the scraper, which no retry and no change of the page will fix.
     throw new Error(`${JSON.stringify(selector)} is not a selector`, { cause: error });

@@ -1,5 +1,6 @@
 import { type CachedPage, NO_VALIDATORS, type Validators } from '../../domain/cached-page.ts';
 import { readLlmsTxt } from '../../domain/llms-txt.ts';
+import { htmlSelector } from '../../domain/site-selector.ts';
 import type { HttpClient } from '../http/http-client.ts';
 import type { Page } from '../http/page.ts';
 import { toMarkdown } from '../markdown/to-markdown.ts';
@@ -117,8 +118,6 @@ function isShell(markdown: string, html: string): boolean {
 /** A selector of a site as the HTML parser understands it. */
 function cssOf(selector: string | undefined): string | undefined {
   if (selector === undefined) return undefined;
-  if (/^\s*(?:\/\/|xpath=)/.test(selector)) {
-    return fail('structure_changed', `the selector ${selector} is XPath, which needs a browser: set mode to browser`);
-  }
-  return selector.replace(/^\s*css=/, '').replaceAll(':has-text(', ':icontains(');
+  const found = htmlSelector(selector);
+  return 'css' in found ? found.css : fail('structure_changed', found.problem);
 }

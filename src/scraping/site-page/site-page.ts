@@ -4,6 +4,7 @@ import { failure } from '../../domain/failure.ts';
 import { isKnownBad, type PathErrors } from '../../domain/path-errors.ts';
 import { contentMode } from '../../domain/site.ts';
 import { sortLinks } from '../../domain/site-links.ts';
+import { htmlSelector } from '../../domain/site-selector.ts';
 import { defineScraper } from '../define-scraper.ts';
 import { dataArtifact } from '../extract-page.ts';
 import type { HttpClient } from '../http/http-client.ts';
@@ -158,7 +159,7 @@ async function readPage(
 ): Promise<ReadEnd> {
   const mode = contentMode(page.site.config);
   const habits = habitsOf(context.tools.states, page.site);
-  const isBare = habits.bare >= BARE_IN_A_ROW;
+  const isBare = habits.bare >= BARE_IN_A_ROW || needsBrowser(page);
   if (mode === 'browser' || (mode === 'auto' && isBare && context.tools.browser !== null)) {
     return await readWithBrowser(context, page, withLinks);
   }
@@ -172,6 +173,12 @@ async function readPage(
     return await readWithBrowser(context, page, withLinks);
   }
   return { result: { kind: 'failed', failure: EMPTY }, content: null, same: null, at: null, navigation: [] };
+}
+
+/** Some selectors have no meaning outside of a browser. */
+function needsBrowser({ site }: WantedPage): boolean {
+  const { selector } = site.config.content;
+  return selector !== undefined && 'problem' in htmlSelector(selector);
 }
 
 const EMPTY = failure('structure_changed', 'Empty content');

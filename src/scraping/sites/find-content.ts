@@ -1,4 +1,5 @@
 import type { SiteFindings } from '../../domain/site-findings.ts';
+import { htmlSelector } from '../../domain/site-selector.ts';
 import { findAll, findFirst } from '../extract/find.ts';
 import type { PageDocument } from '../extract/page-document.ts';
 import { visibleText } from '../extract/visible-text.ts';
@@ -44,9 +45,10 @@ export function findContent(document: PageDocument): SiteFindings['content'] {
 
 /** Words in the first match; 0 if there is none. Null for a selector that only browsers understand. */
 export function wordsIn(document: PageDocument, selector: string): number | null {
-  if (selector.startsWith('//') || selector.includes(':has-text(')) return null;
+  const found = htmlSelector(selector);
+  if ('problem' in found) return null;
   try {
-    const element = findFirst(document, null, selector);
+    const element = findFirst(document, null, found.css);
     return element === null ? 0 : countWords(visibleText(element));
   } catch {
     return null;
