@@ -43,6 +43,13 @@ export async function checkScrapers(inspection: Inspection): Promise<Check[]> {
   }
 }
 
+export function checkUserAgent({ docsUserAgent }: Pick<Config, 'docsUserAgent'>): Check {
+  const name = 'User agent';
+  if (docsUserAgent !== '') return ok(name, `documentation sites see ${printable(docsUserAgent)}`);
+  const advice = 'set TRAWL_DOCS_USER_AGENT to a name and an address where a site can find you';
+  return ok(name, `documentation sites see a placeholder address; before you pull from them, ${advice}`);
+}
+
 export function checkEgress(inspection: Inspection, { allowAddresses, routes, dnsServers }: Config): Check[] {
   const checks: Check[] = [];
   const wrong = inspection.egressProblem();

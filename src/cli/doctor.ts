@@ -11,6 +11,7 @@ import {
   checkOpenFiles,
   checkScrapers,
   checkSettings,
+  checkUserAgent,
 } from './doctor-checks.ts';
 import { EXIT } from './exit-codes.ts';
 import { formatItems, printable } from './format.ts';
@@ -53,6 +54,7 @@ async function doctor(options: DoctorOptions): Promise<void> {
     ),
     ...(await checkScrapers(inspection)),
     ...checkEgress(inspection, config),
+    checkUserAgent(config),
     ...(options.offline ? [] : [await checkDns(dns)]),
     ...(await inspection.proxies({ offline: options.offline === true })).map(asPrintable),
     asPrintable(await inspection.chromium()),

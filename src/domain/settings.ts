@@ -257,7 +257,7 @@ export const PLAIN = {
     variable: 'TRAWL_DOCS_USER_AGENT',
     schema: text.max(300).regex(/^[\x20-\x7e]*$/, 'must be printable ASCII'),
     fallback: '',
-    byDefault: '`Trawl/VERSION (+URL of the project) documentation archiver`',
+    byDefault: '`Trawl/VERSION (+https://trawl.example/) documentation archiver`, whose address is a placeholder',
     about: 'user agent of documentation pulls: name yourself and an address where a site can find you',
   }),
   maxBodyBytes: row({

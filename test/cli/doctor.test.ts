@@ -50,6 +50,7 @@ test('trawl doctor shows settings with their origin, and what is wrong with what
       .join('\n');
   assert.match(found('Scrapers', 'problem'), /broken\.ts/);
   assert.match(found('Egress', 'warning'), /loopback/);
+  assert.match(found('User agent', 'ok'), /placeholder address; .* set TRAWL_DOCS_USER_AGENT/);
   assert.match(found('Settings', 'warning'), /TRAWL_WORKRES/);
   assert.match(found('Data directory', 'ok'), /created when needed/);
   assert.ok(answer.checks.every(({ result, advice }) => (result === 'ok') === (advice === undefined)));
