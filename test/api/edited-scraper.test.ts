@@ -53,7 +53,10 @@ test('a job whose edited scraper cannot be loaded goes on with the code before, 
   await untilTrue(async () => (await warnings()).length > 0);
   const [warning] = await warnings();
   assert.deepEqual([warning?.path, warning?.code], ['scraper_id', 'edited_scraper_unusable']);
-  assert.match(warning?.message ?? '', /^the edited scraper is not used, and the one loaded before .*edited\.ts:8 /);
+  assert.match(
+    warning?.message ?? '',
+    /^the edited scraper is not used, and the previously loaded one keeps running: .*edited\.ts:8 /,
+  );
   const created = await client.create({ scraper_id: 'edited' });
   assert.deepEqual(created.warnings, [warning]);
   assert.equal((await scraped())[0], 'after');

@@ -83,7 +83,10 @@ test('what was mistyped is told before anything is asked of a server', async () 
     trawl(['jobs', 'export', 'j', '--nope']),
   ]);
   assert.deepEqual([sheet.code, policy.code, option.code], [EXIT.badUsage, EXIT.badUsage, EXIT.badUsage]);
-  assert.equal(sheet.stderr, `trawl: --out ${out}: unknown format .xlsx; set --format to one of jsonl, csv, parquet\n`);
+  assert.equal(
+    sheet.stderr,
+    `trawl: --out ${out}: unknown format .xlsx; set --format to one of jsonl, csv, parquet, zip\n`,
+  );
   assert.equal(existsSync(out), false);
   assert.equal(policy.stderr, `trawl: --policy ${nope}: no such file\n`);
   assert.match(option.stderr, /unknown option '--nope'[\s\S]*\(see trawl jobs export --help\)/);

@@ -10,7 +10,7 @@ const HASHED = 'another-full-key';
 const READ = 'read-key-5678';
 
 /** They only read, but from a site, in our name. */
-const VISITS = ['/discover'];
+const VISITS = ['/discover', '/sites/{site_id}/content', '/sites/{site_id}/links'];
 
 /** Who may do what, and from where. */
 export async function accessCases(client: Client, start: Start): Promise<void> {
