@@ -30,7 +30,9 @@ async function setUp({ items = 10, settings = {} as JobFeedsDeps['settings'] } =
   // News of what a worker on another machine settled: they come after the counters show it, or never.
   const late: LedgerChange[] = [];
   let isElsewhere = false;
+  let isSilent = false;
   ledger.subscribe((change) => {
+    if (isSilent) return;
     if (isElsewhere && change.kind === 'settled') late.push(change);
     else events.publish(change);
   });
@@ -61,6 +63,12 @@ async function setUp({ items = 10, settings = {} as JobFeedsDeps['settings'] } =
     }
     await ledger.recall(refs.slice(count), clock.now());
   };
+  /** Changes that another controller makes, and of which this one has not heard yet. */
+  const unheard = async (work: () => Promise<unknown>) => {
+    isSilent = true;
+    await work();
+    isSilent = false;
+  };
   const settleElsewhere = async (count: number) => {
     isElsewhere = true;
     await settle(count);
@@ -84,6 +92,7 @@ async function setUp({ items = 10, settings = {} as JobFeedsDeps['settings'] } =
     change,
     settle,
     settleElsewhere,
+    unheard,
     publishSettled,
   };
 }
@@ -411,6 +420,23 @@ test('what nobody told of is found by looking now and then: a job deleted, or ma
     await clock.advance(6000);
     assert.deepEqual([client.kinds.at(-1), client.isEnded], ['gone', true]);
   }
+});
+
+test('a job that has the id of a deleted one is watched, although the feed of the deleted one is still open', async () => {
+  const { feeds, clock, ledger, unheard } = await setUp();
+  const first = await connect(feeds, clock);
+  await clock.advance(1000);
+  first.stop.abort();
+  await first.done;
+  await unheard(async () => {
+    await deleteJob(ledger, JOB);
+    await ledger.createJob(newJob(), newItems(1), clock.now());
+  });
+  const second = await connect(feeds, clock);
+  assert.deepEqual([second.isEnded, second.kinds[0]], [false, 'status']);
+  second.stop.abort();
+  await second.done;
+  assert.equal(feeds.watchers, 0);
 });
 
 test('whoever comes back is given what it missed, from the very next event on', async () => {

@@ -161,7 +161,7 @@ export class JobFeed {
     const job = await ledger.job(this.jobId);
     const sent = this.#sent;
     // Another job with the same id is not the one that was watched.
-    if (job === null || (sent !== null && sent.createdAt !== job.createdAt)) {
+    if (job === null || (sent !== null && sent.incarnation !== job.incarnation)) {
       if (sent !== null) this.#send([goneEvent(this.jobId)], true);
       this.stop();
       return;
@@ -271,7 +271,7 @@ export interface JobFeedSettings {
 
 /** What a watcher that received everything knows. */
 interface SentState {
-  readonly createdAt: number;
+  readonly incarnation: string;
   readonly jobStatus: JobStatus;
   readonly hasManifest: boolean;
   /** What makes a `status` event new: its summary changes all the time. */
@@ -283,7 +283,7 @@ interface SentState {
 
 function tell(job: JobRecord, waits: readonly JobWait[], pace: JobPace | null, now: number): SentState {
   return {
-    createdAt: job.createdAt,
+    incarnation: job.incarnation,
     jobStatus: job.status,
     hasManifest: job.manifest !== null,
     key: `${job.status} ${job.reason?.code ?? ''} ${job.reason?.message ?? ''}`,

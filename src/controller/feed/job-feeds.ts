@@ -44,9 +44,15 @@ export class JobFeeds {
    */
   async watch(jobId: string, lastEventId: string | null, signal: AbortSignal): Promise<WatchAnswer> {
     if (this.#isClosed || this.#watchers >= this.#settings.maxWatchers) return 'full';
-    const watcher: Watcher = { last: 0, isKeepAliveDue: false, wake: () => undefined };
     const known = this.#feeds.get(jobId);
-    const feed = known === undefined || known.isEnded ? this.#open(jobId) : known;
+    if (known === undefined || known.isEnded) return await this.#join(this.#open(jobId), lastEventId, signal);
+    const answer = await this.#join(known, lastEventId, signal);
+    // That feed ended while it looked: it was of a job that is deleted by now, and there may be a new one with its id.
+    return answer === 'missing' ? await this.#join(this.#open(jobId), lastEventId, signal) : answer;
+  }
+
+  async #join(feed: JobFeed, lastEventId: string | null, signal: AbortSignal): Promise<WatchAnswer> {
+    const watcher: Watcher = { last: 0, isKeepAliveDue: false, wake: () => undefined };
     // Counted before the first wait: many clients that arrive at once must not exceed the limit together.
     this.#watchers += 1;
     feed.join(watcher);

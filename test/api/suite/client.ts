@@ -122,12 +122,14 @@ export class Client {
     const gone = new AbortController();
     const headers: Record<string, string> = lastEventId === null ? {} : { 'last-event-id': lastEventId };
     const response = await fetch(this.url + path, { headers, signal: gone.signal });
-    this.#checker.checkAnswer('GET', path, { status: response.status, headers: response.headers, text: '' });
+    const text = response.ok ? '' : await response.text();
+    this.#checker.checkAnswer('GET', path, { status: response.status, headers: response.headers, text });
+    assert.ok(response.ok, `${path}: ${text}`);
     const messages: EventSourceMessage[] = [];
     const parser = createParser({ onEvent: (message) => messages.push(message) });
     try {
-      for await (const text of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
-        parser.feed(text);
+      for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
+        parser.feed(chunk);
         for (const message of messages.splice(0)) yield this.#heard(message);
       }
     } finally {
