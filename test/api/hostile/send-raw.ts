@@ -9,6 +9,14 @@ export interface RawAnswer {
 
 /** How long an answer may take before the test calls it lost. */
 const PATIENCE_MS = 30_000;
+/** For operations that visit a site before they answer: the server itself waits for up to two minutes. */
+const VISIT_PATIENCE_MS = 150_000;
+const VISITS = new Set(['getSiteContent', 'getSiteLinks', 'discoverSite']);
+
+/** Whether the answer depends on a site and on workers, which may fail: then a 503 or 504 is as good as any other. */
+export function isVisit({ operation }: Pick<HostileRequest, 'operation'>): boolean {
+  return VISITS.has(operation);
+}
 
 /**
  * Sends a request byte for byte, on a connection of its own, and reads what comes back: no client library tidies it up on
@@ -18,7 +26,7 @@ export function sendRaw(origin: URL, request: HostileRequest): Promise<RawAnswer
   const { promise, resolve, reject } = Promise.withResolvers<RawAnswer | null>();
   const socket = connect(Number(origin.port), origin.hostname);
   const pieces: Buffer[] = [];
-  socket.setTimeout(PATIENCE_MS, () => {
+  socket.setTimeout(isVisit(request) ? VISIT_PATIENCE_MS : PATIENCE_MS, () => {
     reject(new Error(`no answer to ${request.method} ${request.path}`));
     socket.destroy();
   });
