@@ -179,7 +179,7 @@ test('a plan tells what a job of the whole list will take, in virtual time to th
   assert.ok(forecast !== null);
   const { expected, low, high } = forecast.duration_seconds;
   assert.ok(Math.abs(expected - 1800) < 10, String(expected));
-  assert.ok(low > 1200 && low < 1800 && high > 1800 && high < 2800, `${low} ${high}`);
+  assert.ok(low > 1100 && low < 1800 && high > 1800 && high < 2800, `${low} ${high}`);
   assert.equal(forecast.failure_rate.expected, 0.1);
   assert.deepEqual([forecast.requests?.expected, forecast.bytes?.expected], [4500, 90_000_000]);
   assert.equal(forecast.cost?.expected, 0.72);
