@@ -71,15 +71,20 @@ test('time grows with the page and not faster', () => {
     (count) => `${'<div class=note>'.repeat(50)}${'<p>x</p>'.repeat(count)}`,
   ];
   for (const make of cases) {
-    const small = cpuOf(make(3000));
-    const large = cpuOf(make(12_000));
-    assert.ok(large < 12 * Math.max(small, 20_000), `${make(1)}: ${small} and ${large} µs`);
+    const small = leastCpuOf(make(1500));
+    const large = leastCpuOf(make(6000));
+    assert.ok(large < 12 * Math.max(small, 5_000), `${make(1)}: ${small} and ${large} µs`);
   }
 });
 
-function cpuOf(html: string): number {
-  const before = process.cpuUsage();
-  convert(html);
-  const { user, system } = process.cpuUsage(before);
-  return user + system;
+/** The least of a few runs, on this thread alone: a busy machine, the collector and the compiler only ever add to it. */
+function leastCpuOf(html: string): number {
+  let least = Number.POSITIVE_INFINITY;
+  for (let run = 0; run < 3; run++) {
+    const before = process.threadCpuUsage();
+    convert(html);
+    const { user, system } = process.threadCpuUsage(before);
+    least = Math.min(least, user + system);
+  }
+  return least;
 }
