@@ -19,6 +19,7 @@ const USAGE = `usage: npm run bench -- engine [--items N] [--workers N] [--concu
        npm run bench -- docs [--items N] [--only ${DOCS_SUBJECTS.join(',')}] [--json]
        npm run bench -- browser [--items N] [--only ${BROWSER_SUBJECTS.join(',')}] [--json]
        npm run bench -- recordings [--items N] [--json]
+       npm run bench -- runs [--items N] [--workers N] [--json]
        npm run bench -- compare COMMIT engine|api|… [options of that benchmark] [--rounds N] [--json]
 
 http fetches pages of the demo county, takes ten fields of each and keeps three files on the disk: by Trawl with one and
@@ -43,6 +44,9 @@ its default settings. All use the same Chromium and a new context for each item;
 recordings runs the demo county by its recording, over HTTP and (three items of twenty) in a browser, beside the scraper that was
 written for it. fields_equal counts the items whose data are the same. It exits with 1 if data differ, or if HTTP is not at
 least 20 times as cheap.
+
+runs reports items to an ETL API (another service), in batches and by a loop of one PATCH per item, and carries out a run of
+--items. It exits with 1 if batches are not at least 10 times as fast.
 
 discovery runs the same items twice: submitted, and found by pages with 25 links each, half of which are on the page before.
 It exits with 1 if found items take more than twice as long.
@@ -141,6 +145,12 @@ async function run(name: string | undefined): Promise<Readonly<Record<string, un
         { items: positive('items', values.items ?? '1000000'), kills: positive('kills', values.kills) },
         say,
       );
+    }
+    case 'runs': {
+      const { benchRuns } = await import('./runs.ts');
+      const result = await benchRuns({ items: positive('items', values.items ?? '100000'), workers }, say);
+      if (!result.ok) process.exitCode = 1;
+      return result;
     }
     case 'discovery': {
       const items = positive('items', values.items ?? '100000');

@@ -4,6 +4,7 @@ import { availableParallelism, homedir, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import { type BrowserSecrets, browserSecrets } from './domain/browser-settings.ts';
 import { errorMessage } from './domain/error-message.ts';
+import { type EtlPlaces, etlSecrets } from './domain/etl-settings.ts';
 import { LANES, type Lane } from './domain/lane.ts';
 import { nearNames } from './domain/near-names.ts';
 import { PROXY_SETTINGS, type ProxySettings, proxySecretName, proxySecrets } from './domain/proxy-settings.ts';
@@ -231,15 +232,16 @@ function isKeptBack({ isForWorkers }: Setting<unknown>): boolean {
 /**
  * Secrets of scrapers: variables of the environment, and the file of `TRAWL_SECRETS_FILE`. They are not part of the
  * Config, which is shown, logged and passed on. Worker processes read them from the environment that they inherit. The
- * book also masks the credentials of proxies and of remote browsers, and gives them to no scraper.
+ * book also masks the credentials of proxies, remote browsers and the ETL API, and gives them to no scraper.
  */
 export function loadSecrets(config: SecretsConfig, environment: NodeJS.ProcessEnv = process.env): SecretBook {
   const values = readSecrets(config, environment);
   const own = new Map([...values].filter(([name]) => !PROXY_SECRET_NAMES.has(name)));
-  return new SecretBook(own, new Map([...proxySecrets(proxySettingsIn(config, values)), ...browserSecrets(config)]));
+  const others = [...proxySecrets(proxySettingsIn(config, values)), ...browserSecrets(config), ...etlSecrets(config)];
+  return new SecretBook(own, new Map(others));
 }
 
-type SecretsConfig = Pick<Config, 'secretsFile'> & Partial<ProxySettings & BrowserSecrets>;
+type SecretsConfig = Pick<Config, 'secretsFile'> & Partial<ProxySettings & BrowserSecrets & EtlPlaces>;
 
 /** Addresses of proxies and our credentials: settings, or secrets by the names of these settings in lower case. */
 export function loadProxySettings(

@@ -16,6 +16,7 @@ import {
   toEnvironment,
 } from '../src/config.ts';
 import { browserSlots } from '../src/domain/browser-settings.ts';
+import { etlProblem } from '../src/domain/etl-settings.ts';
 import { SETTINGS, type Setting } from '../src/domain/settings.ts';
 import { folderWith } from './scraping/scraper-folder.ts';
 
@@ -163,9 +164,9 @@ test('what has the name of a secret is one, and the keys of the API do not reach
       variable,
     );
   }
-  const keys = { TRAWL_API_KEY: 'a', TRAWL_READ_API_KEY: 'b' };
+  const keys = { TRAWL_API_KEY: 'a', TRAWL_READ_API_KEY: 'b', ETL_API_KEY: 'c' };
   const environment = toEnvironment(loadConfig({}, keys), { ...keys, PATH: '/bin' });
-  assert.deepEqual([environment['TRAWL_API_KEY'], environment['TRAWL_READ_API_KEY']], [undefined, undefined]);
+  for (const key of Object.keys(keys)) assert.equal(environment[key], undefined);
   assert.equal(environment['PATH'], '/bin');
 });
 
@@ -241,4 +242,18 @@ test('settings of proxies come from the environment or the file of secrets, are 
   assert.equal(secrets.find('proxy_residential_password'), null, 'not for scrapers');
   assert.equal(secrets.find('county_key'), 'sesame77');
   assert.equal(secrets.mask('hunter22 of hl_12345'), '***proxy_residential_password*** of ***proxy_customer***');
+});
+
+test('the ETL API has an address and a key: the error says what to set, and neither doctor nor logs show the key', () => {
+  const endpoint = { ETL_API_ENDPOINT: 'https://etl.example.com' };
+  assert.match(etlProblem(loadConfig({}, {})) ?? '', /set ETL_API_ENDPOINT to .*, and ETL_API_KEY to /);
+  assert.match(etlProblem(loadConfig({}, endpoint)) ?? '', /: set ETL_API_KEY to its key$/);
+  const environment = { ...endpoint, ETL_API_KEY: 'etl-secret' };
+  const config = loadConfig({}, environment);
+  assert.equal(etlProblem(config), null);
+  assert.equal(settingsInForce(config, environment).find(({ name }) => name === 'ETL_API_KEY')?.value, '(hidden)');
+  assert.equal(loadSecrets(config, {}).mask('Bearer etl-secret'), 'Bearer ***etl_api_key***');
+  for (const wrong of ['etl.example.com', 'https://user:secret@etl.example.com']) {
+    assert.throws(() => loadConfig({}, { ETL_API_ENDPOINT: wrong }), /ETL_API_ENDPOINT: must be an address like https/);
+  }
 });

@@ -59,6 +59,10 @@ export function makePage(path: string): string {
 if (import.meta.main) {
   const server = createServer((request, response) => {
     const path = request.url ?? '';
+    if (path === '/robots.txt') {
+      response.writeHead(200, { 'content-type': 'text/plain' }).end('User-agent: *\nDisallow: /private/\n');
+      return;
+    }
     response.writeHead(200, {
       'content-type': 'text/html; charset=utf-8',
       etag: `"${seedOf(path)}"`,

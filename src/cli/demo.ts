@@ -133,15 +133,11 @@ async function beBlockedAndResume(stage: Stage): Promise<boolean> {
 }
 
 /**
- * Last part: the county's new site only works in a browser. A demo must not install one, so this part may be left out.
+ * Last part: the county's new site only works in a browser.
  */
 async function useBrowser(stage: Stage): Promise<boolean> {
-  const chromium = await existingChromium(stage.config);
-  if (chromium === null) {
-    say('\nA fourth part scrapes pages made by scripts, in a browser. No Chromium was found on this machine;');
-    say('to see it, run trawl browser install, and the demo again.');
-    return true;
-  }
+  const chromium = await findBrowser(stage.config, say);
+  if (chromium === null) return true;
   title(
     '4',
     `${BROWSER_PARCELS} parcels of the county's new site, which only works in a browser (Chromium ${chromium.version})`,
@@ -154,6 +150,15 @@ async function useBrowser(stage: Stage): Promise<boolean> {
   const checked = await verifyResults({ ...stage.config, dataDir: report.dataDir }, report.job.job_id);
   say(verifyText(checked));
   return summary.success === summary.total && checked.kind === 'checked' && checked.problemCount === 0;
+}
+
+/** A demo must not install a browser: without one, it says which part it leaves out. */
+export async function findBrowser(config: Config, tell: (text: string) => void) {
+  const chromium = await existingChromium(config);
+  if (chromium !== null) return chromium;
+  tell('\nA fourth part scrapes pages made by scripts, in a browser. No Chromium was found on this machine;');
+  tell('to see it, run trawl browser install, and the demo again.');
+  return null;
 }
 
 interface Way {

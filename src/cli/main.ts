@@ -25,6 +25,7 @@ const COMMANDS = new Map<string, () => Promise<(program: Command) => void>>([
   ['controller', serving],
   ['worker', async () => (await import('./worker.ts')).addWorkerCommand],
   ['jobs', async () => (await import('./jobs/commands.ts')).addJobsCommands],
+  ['runs', async () => (await import('./runs/commands.ts')).addRunsCommands],
   ['hosts', async () => (await import('./hosts/commands.ts')).addHostsCommands],
   ['bulk', async () => (await import('./bulk/bulk.ts')).addBulkCommand],
   ['sites', async () => (await import('./sites/commands.ts')).addSitesCommands],

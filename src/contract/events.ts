@@ -3,13 +3,14 @@ import { amountOrNull, count, flag, itemId, jobId, list } from './answer-fields.
 import { discoverySchema } from './discovery-answers.ts';
 import { jobForecastSchema } from './forecast-answers.ts';
 import { jobSummarySchema, reasonSchema, summarySchema, waitingForSchema, waitingSchema } from './job-answers.ts';
+import { warningSchema } from './problem-answer.ts';
 import { failureTypeSchema, jobStatusSchema } from './statuses.ts';
 
 /**
  * The events of `GET /jobs/{job_id}/events`, once for the feed that writes them, the clients that read them and the
  * OpenAPI document. `event` is the name of the server-sent event, `data` its JSON.
  */
-function eventSchema<const Name extends string, Data extends z.ZodRawShape>(
+export function eventSchema<const Name extends string, Data extends z.ZodRawShape>(
   name: Name,
   { id, description }: { readonly id: string; readonly description: string },
   data: Data,
@@ -69,6 +70,17 @@ const items = eventSchema(
   },
 );
 
+const warnings = eventSchema(
+  'warnings',
+  {
+    id: 'WarningsEvent',
+    description:
+      'What should be looked at before items fail: selectors of a recording that have stopped matching. Sent when another ' +
+      'step is affected, or one no longer is.',
+  },
+  { job_id: jobId, warnings: list(warningSchema, 'All that apply now; empty if none do any more.') },
+);
+
 const end = eventSchema(
   'end',
   { id: 'EndEvent', description: 'The job is over. The stream ends.' },
@@ -86,25 +98,27 @@ const gone = eventSchema(
   { job_id: jobId },
 );
 
+export const resetReasonSchema = z.enum(['unknown_id', 'too_old', 'too_slow']).meta({
+  description:
+    '`unknown_id`: the last event id is from before a restart, or of another stream. `too_old`: the events after ' +
+    'it are no longer kept. `too_slow`: the client did not read fast enough.',
+});
+
 const reset = eventSchema(
   'reset',
   { id: 'ResetEvent', description: 'Events were missed: list again whatever you need. The current state follows.' },
   {
     job_id: jobId,
-    reason: z.enum(['unknown_id', 'too_old', 'too_slow']).meta({
-      description:
-        '`unknown_id`: the last event id is from before a restart, or of another stream. `too_old`: the events after ' +
-        'it are no longer kept. `too_slow`: the client did not read fast enough.',
-    }),
+    reason: resetReasonSchema,
   },
 );
 
 export const jobEventSchema = z
-  .discriminatedUnion('event', [status, progress, items, end, gone, reset])
+  .discriminatedUnion('event', [status, progress, items, warnings, end, gone, reset])
   .meta({ id: 'JobEvent', description: 'A server-sent event of a job: its name and its data.' });
 
 export type JobEvent = z.infer<typeof jobEventSchema>;
-export type ResetReason = z.infer<typeof reset>['data']['reason'];
+export type ResetReason = z.infer<typeof resetReasonSchema>;
 
 type EventName = JobEvent['event'];
 

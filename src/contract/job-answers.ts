@@ -21,6 +21,7 @@ import { jobForecastSchema } from './forecast-answers.ts';
 import { batchingSchema } from './job-fields.ts';
 import { warningSchema } from './problem-answer.ts';
 import { failureTypeSchema, jobStatusSchema } from './statuses.ts';
+import { jobStepsSchema } from './step-answers.ts';
 import { budgetSchema, usageSchema } from './usage-answers.ts';
 
 /**
@@ -125,6 +126,18 @@ export const jobSchema = jobSummarySchema
         scraper_id: scraperId,
         scraper_version: scraperVersion,
         items: count('Items of the job.'),
+        recording: z
+          .object({
+            origin: z.enum(['inline', 'stored']).meta({
+              description: '`inline`: it came with the job. `stored`: a copy of the stored scraper, as it was then.',
+            }),
+            steps: count('Steps that are not in others.'),
+            sha256: text('Digest of the recording: jobs with the same one run the same steps.'),
+          })
+          .nullable()
+          .meta({
+            description: 'The job’s own recording (`GET /jobs/{job_id}/recording`); null if its scraper is a file.',
+          }),
         extracts: textOrNull('For a re-extraction, the job whose stored pages it reads; null otherwise.'),
       })
       .meta({ description: 'What the job works on.' }),
@@ -148,6 +161,9 @@ export const jobSchema = jobSummarySchema
     waiting: waitingSchema,
     waiting_for: waitingForSchema,
     errors: z.array(failureGroupSchema).max(10).meta({ description: 'The most frequent failures.' }),
+    steps: jobStepsSchema
+      .nullable()
+      .meta({ description: 'What was seen of the steps of a recording; null for a job without one.' }),
     policy: policySchema.meta({ id: 'Policy', description: 'The execution policy in force, with every setting.' }),
     batching: batchingSchema
       .nullable()
@@ -177,7 +193,7 @@ export const jobSchema = jobSummarySchema
     ),
     warnings: list(
       warningSchema,
-      'What is worth knowing while the job runs, such as an edited scraper that is not used.',
+      'What is worth knowing while the job runs, such as an edited scraper that is not used, or a selector that has stopped matching.',
     ),
   })
   .meta({ id: 'Job', description: 'A job: its progress, its failures and its policy.' });

@@ -28,6 +28,14 @@ export const newJobSchema = z
     scraper_id: scraperIdSchema.optional().meta({
       description: 'The scraper to run. If omitted, the server uses its default scraper and says so in `warnings`.',
     }),
+    recording: z
+      .union([z.record(z.string(), z.unknown()), z.array(z.unknown())])
+      .optional()
+      .meta({
+        description:
+          'Instead of `scraper_id`: the steps to carry out, as a recording (`POST /scrapers`) or as a plain list of actions, ' +
+          '`[{"action": "click", "selector": "#search"}]`. It belongs to the job. At most 256 KiB.',
+      }),
     items: z
       .array(newItemSchema)
       .meta({ description: 'Items to process, any number of them. More can be added at any time.' })

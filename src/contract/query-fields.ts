@@ -13,10 +13,14 @@ export function whole(min: number, max: number, description: string) {
 }
 
 export function flag(description: string) {
+  return flagOr(false, description);
+}
+
+export function flagOr(unlessGiven: boolean, description: string) {
   return z
     .stringbool({ truthy: ['true'], falsy: ['false'], case: 'sensitive' })
     .meta({ description })
-    .default(false);
+    .default(unlessGiven);
 }
 
 const LONGEST_JSON = 20_000;

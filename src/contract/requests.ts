@@ -20,6 +20,12 @@ export const scraperPath = z.strictObject({
   scraper_id: scraperIdSchema.meta({ description: 'The scraper id.' }),
 });
 
+export const scraperQuery = z.strictObject({
+  version: z.string().min(1).max(100).optional().meta({
+    description: 'A version of a stored recording; if omitted, the current one.',
+  }),
+});
+
 /** Parses to the form under which pauses are stored. */
 export const hostPath = z.strictObject({
   host: z

@@ -19,6 +19,14 @@ export const resultsSchema = z
     final: flag('False until the job is over; until then parts contain the items that are final so far.'),
     summary: summarySchema,
     parts: list(partLinkSchema, 'In order.'),
+    links: z
+      .object({
+        assets: count('URLs of files.'),
+        unknown: count('URLs that belong to no site.'),
+        href: text('Where they are listed.'),
+      })
+      .optional()
+      .meta({ description: 'URLs that are not fetched; only for jobs that were created from a list of URLs.' }),
   })
   .meta({ id: 'Results', description: 'The parts of the result index.' });
 

@@ -1,5 +1,5 @@
 import { artifactLabel, type StoredArtifact } from './artifact.ts';
-import type { Failure, FailureType } from './failure.ts';
+import type { FailedStep, Failure, FailureType } from './failure.ts';
 import { isSameLayout, layoutName } from './page-layout.ts';
 import { isSamePlace } from './url-pattern.ts';
 
@@ -34,6 +34,8 @@ export interface GroupKind {
   readonly page: string | null;
   /** Kind of address at which it was seen (`url-pattern.ts`); null if nothing was requested. */
   readonly place: string | null;
+  /** The step of a recording at which it was seen; null if it was not seen at one. */
+  readonly step: FailedStep | null;
 }
 
 export interface FailureExample {
@@ -66,20 +68,28 @@ function isPage(kind: StoredArtifact['kind']): boolean {
 
 export const MAX_EXAMPLES = 3;
 
-/** A job with more groups than this has messages without a pattern; the rest go into one group per type. */
+/**
+ * A job with more groups than this has messages without a pattern; the rest go into one group per type and, for a
+ * recording, per step: how many failed at each step is exact however many messages there are.
+ */
 export const MAX_GROUPS = 200;
 export const OTHER_PATTERN = '(other)';
 
 const MAX_PATTERN_LENGTH = 160;
 
 export function groupOf(failure: Failure): GroupKind {
-  const { type, page = null, place = null } = failure;
-  return { type, pattern: failurePattern(failure), page, place };
+  const { type, page = null, place = null, step = null } = failure;
+  return { type, pattern: failurePattern(failure), page, place, step };
 }
 
 /** The group for failures that arrive when there are already too many groups. */
-export function otherGroup(type: FailureType): GroupKind {
-  return { type, pattern: OTHER_PATTERN, page: null, place: null };
+export function otherGroup({ type, step }: Pick<Failure, 'type' | 'step'>): GroupKind {
+  const pattern = step === undefined ? OTHER_PATTERN : `${stepPrefix(step)}, ${OTHER_PATTERN}`;
+  return { type, pattern, page: null, place: null, step: step ?? null };
+}
+
+function stepPrefix({ path }: FailedStep): string {
+  return `step ${path}`;
 }
 
 /**
@@ -102,10 +112,12 @@ export function isSameProblem(one: GroupKind, other: GroupKind): boolean {
 }
 
 export function failurePattern(failure: Failure): string {
-  // The step of a recording is where it failed, not a particular of the item.
-  const [step = ''] = /^step [\w.-]{1,60}(?=, )/.exec(failure.message) ?? [];
+  // The step of a recording is where it failed, not a particular of the item. Failures of an older version name it only
+  // in their message.
+  const [named = ''] = /^step [\w.-]{1,60}(?=, )/.exec(failure.message) ?? [];
+  const step = failure.step === undefined ? named : stepPrefix(failure.step);
   const blurred = failure.message
-    .slice(step.length)
+    .slice(failure.message.startsWith(step) ? step.length : 0)
     .replaceAll(QUOTED, '<…>')
     .replaceAll(/https?:\/\/[^\s)]+/g, '<url>')
     .replaceAll(/(?<![^\s(])\/[^\s),;]+/g, '<path>')
@@ -147,7 +159,7 @@ export function chooseGroup(
 
 /** The group in which a failure was counted. */
 export function countedIn(failure: Failure, isOther: boolean): GroupKind {
-  return isOther ? otherGroup(failure.type) : groupOf(failure);
+  return isOther ? otherGroup(failure) : groupOf(failure);
 }
 
 /** Whether a failure is counted in one of these groups. */
@@ -155,8 +167,8 @@ export function isCountedIn(failure: Failure, isOther: boolean, keys: readonly s
   return keys.includes(groupKey(countedIn(failure, isOther)));
 }
 
-export function emptyGroup({ type, pattern, page, place }: GroupKind): FailureGroup {
-  return { type, pattern, page, place, count: 0, firstAt: null, lastAt: null, examples: [] };
+export function emptyGroup({ type, pattern, page, place, step }: GroupKind): FailureGroup {
+  return { type, pattern, page, place, step, count: 0, firstAt: null, lastAt: null, examples: [] };
 }
 
 export function addToGroup(group: FailureGroup, { at, ...example }: NewFailure): FailureGroup {

@@ -66,7 +66,20 @@ export interface Failure {
   readonly page?: string;
   /** Kind of address at which it was seen (`url-pattern.ts`). Set only if something was requested. */
   readonly place?: string;
+  /** Set only for an item that failed at a step of a recording. */
+  readonly step?: FailedStep;
 }
+
+/** A step of a recording, as failures name it. */
+export interface FailedStep {
+  /** `4`, or `4.then.2` for a step inside of another one. */
+  readonly path: string;
+  /** What it does: `click "Search"`. */
+  readonly label: string;
+}
+
+export const MAX_STEP_PATH_LENGTH = 120;
+export const MAX_STEP_LABEL_LENGTH = 80;
 
 /** Messages end up in the ledger, in manifests and on terminals: a whole page in one of them would harm all three. */
 export const MAX_MESSAGE_LENGTH = 1000;
@@ -74,7 +87,7 @@ export const MAX_MESSAGE_LENGTH = 1000;
 export function failure(
   type: FailureType,
   message: string,
-  more: { cause?: unknown; retryAfterMs?: number | null; page?: string | null } = {},
+  more: { cause?: unknown; retryAfterMs?: number | null; page?: string | null; step?: FailedStep | null } = {},
 ): Failure {
   return {
     type,
@@ -82,6 +95,7 @@ export function failure(
     cause: more.cause === undefined || more.cause === null ? null : clip(describe(more.cause)),
     retryAfterMs: more.retryAfterMs ?? null,
     ...(more.page === undefined || more.page === null ? {} : { page: clip(more.page) }),
+    ...(more.step === undefined || more.step === null ? {} : { step: clipStep(more.step) }),
   };
 }
 
@@ -102,9 +116,14 @@ function describe(cause: unknown): string {
 }
 
 /** A lone surrogate, created by the cut or sent by a site, would not survive the database unchanged. */
-function clip(text: string): string {
-  const short = text.length <= MAX_MESSAGE_LENGTH ? text : `${text.slice(0, MAX_MESSAGE_LENGTH - 1)}…`;
+function clip(text: string, most = MAX_MESSAGE_LENGTH): string {
+  const short = text.length <= most ? text : `${text.slice(0, most - 1)}…`;
   return short.toWellFormed();
+}
+
+/** Also for texts that do not come from a failure: they must be the same wherever the step is named. */
+export function clipStep({ path, label }: FailedStep): FailedStep {
+  return { path: clip(path, MAX_STEP_PATH_LENGTH), label: clip(label, MAX_STEP_LABEL_LENGTH) };
 }
 
 function rule(

@@ -4,6 +4,9 @@ import { isFinishing } from './job-round.ts';
 import { type ManifestFold, type ManifestList, versionCounts } from './manifest.ts';
 import { presentUsage } from './present-usage.ts';
 
+/** The recording of a job, beside `job_metadata.json`. */
+export const RECORDING_FILE = 'recording.json';
+
 export interface PartHash {
   readonly list: ManifestList;
   readonly part: number;
@@ -15,7 +18,12 @@ export interface PartHash {
  * `job_metadata.json`: what a reader of the results needs in order to know that they are complete. It is made from the
  * items that were just written, and throws if they do not add up to the job's counters.
  */
-export function jobMetadata(job: JobRecord, fold: ManifestFold, hashes: readonly PartHash[]) {
+export function jobMetadata(
+  job: JobRecord,
+  fold: ManifestFold,
+  hashes: readonly PartHash[],
+  recording: { readonly sha256: string } | null = null,
+) {
   const { counts } = job;
   const { seen } = fold;
   const isWhole =
@@ -37,6 +45,8 @@ export function jobMetadata(job: JobRecord, fold: ManifestFold, hashes: readonly
     // The version the controller knew when the job was created; what workers have run since is counted below.
     scraper_version: job.scraperVersion,
     scraper_versions: Object.fromEntries(versionCounts(fold, job.scraperVersion)),
+    // Only of a job with a recording of its own: a file beside this one.
+    ...(recording === null ? {} : { recording: { file: RECORDING_FILE, sha256: recording.sha256 } }),
     labels: job.labels,
     extracts: job.extracts ?? null,
     replaced_by: job.replacedBy ?? null,

@@ -21,6 +21,7 @@ import type { ManifestSummary } from './manifest.ts';
 import { statusWhenBack } from './open-status.ts';
 import type { Policy } from './policy.ts';
 import type { Prices } from './prices.ts';
+import type { JobRecording } from './recording/kept-recording.ts';
 import type { Refusal } from './refusal.ts';
 import { FRESH_THROTTLE, type Throttle } from './throttle.ts';
 import { NO_USAGE, type Usage } from './usage.ts';
@@ -48,6 +49,8 @@ export interface NewJob {
   readonly batching?: Batching;
   /** Set only for a bulk job: the list it was created with. */
   readonly bulk?: BulkList;
+  /** Set only for a job whose scraper is a recording that is not a file: its own copy, kept for as long as the job is. */
+  readonly recording?: JobRecording;
   /** Set only for a re-extraction: the job whose pages it reads. */
   readonly extracts?: string;
   /** When that job was created: another may have its id by now. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { BROWSER_SETTINGS, browserSlots } from './browser-settings.ts';
+import { ETL_SETTINGS } from './etl-settings.ts';
 import type { Lane } from './lane.ts';
 import { PRICE_SETTINGS } from './prices.ts';
 import { PROXY_SETTINGS } from './proxy-settings.ts';
@@ -296,6 +297,7 @@ export const PLAIN = {
   }),
   ...PROXY_SETTINGS,
   ...PRICE_SETTINGS,
+  ...ETL_SETTINGS,
   logLevel: row({
     variable: 'TRAWL_LOG_LEVEL',
     schema: z.enum(['debug', 'info', 'warn', 'error', 'silent']),

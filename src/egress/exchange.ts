@@ -68,6 +68,8 @@ const MAX_DISCARDED_BYTES = 64 * 1024;
 
 const EMPTY = new Uint8Array(0);
 
+const GZIP: readonly Coding[] = ['gzip'];
+
 /** Waits for the head, then collects or streams the body (or drops it), then ends. Only the first end counts. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #deps: ExchangeDeps;
@@ -226,7 +228,7 @@ class Exchange implements Dispatcher.DispatchHandler {
         this.end(read);
         return;
       }
-      this.#codings = read.codings;
+      this.#codings = read.codings.length === 0 && this.#isOpenedGzip(chunk) ? GZIP : read.codings;
     }
     this.#gathered.push(chunk);
     const isEncoded = this.#codings.length > 0;
@@ -236,6 +238,12 @@ class Exchange implements Dispatcher.DispatchHandler {
       const over = overflow(this.#rawBytes, this.#rawBytes, limits.bytes);
       if (over !== null) this.end({ kind: 'failed', failure: over });
     }
+  }
+
+  /** `chunk` is the beginning of the body. No text begins with this byte. */
+  #isOpenedGzip(chunk: Uint8Array): boolean {
+    if (this.#deps.visit.opensGzip !== true || this.#sink !== null) return false;
+    return chunk[0] === 0x1f && (chunk.length === 1 || chunk[1] === 0x8b);
   }
 
   #stream(streamed: StreamedBody, chunk: Uint8Array): void {

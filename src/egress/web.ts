@@ -47,6 +47,11 @@ export interface Visit {
   readonly patienceMs: number;
   /** Where the body goes, decided when the headers have arrived; null keeps it in memory as `body`. */
   readonly sink: ((head: AnswerHead) => BodySink | null) | null;
+  /**
+   * Whether a body that is itself a gzip file is unpacked, as if that were its content coding. For visits that read text:
+   * many sitemaps are such files.
+   */
+  readonly opensGzip?: true;
   readonly signal: AbortSignal;
 }
 

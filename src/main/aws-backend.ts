@@ -6,8 +6,10 @@ import { DynamoHostSettings } from '../adapters/aws/host-settings.ts';
 import { DynamoHostShares } from '../adapters/aws/host-shares.ts';
 import { CHUNK_ITEMS } from '../adapters/aws/ledger/keys.ts';
 import { openDynamoLedger } from '../adapters/aws/ledger.ts';
+import { DynamoRunBook } from '../adapters/aws/run-book.ts';
 import { DynamoSiteBook } from '../adapters/aws/site-book.ts';
 import { DynamoSiteRows } from '../adapters/aws/site-rows.ts';
+import { DynamoStepRecords } from '../adapters/aws/step-records.ts';
 import { openSqsQueue } from '../adapters/aws/work-queue.ts';
 import { systemClock } from '../adapters/system/clock.ts';
 import type { AwsBackendConfig } from '../config.ts';
@@ -15,9 +17,11 @@ import type { BatchTurn } from '../domain/batch-turn.ts';
 import type { CachedEntry } from '../domain/cached-page.ts';
 import { errorMessage } from '../domain/error-message.ts';
 import type { PathErrors } from '../domain/path-errors.ts';
+import type { RecordedScraper, RecordingClaim, SentRecording } from '../domain/recording/kept-recording.ts';
 import type { Clock } from '../ports/clock.ts';
 import { NO_ITEM_WAITS } from '../ports/item-waits.ts';
 import type { LeaseBook } from '../ports/ledger.ts';
+import type { RunRow } from '../ports/run-orders.ts';
 import { StorageTrouble } from '../ports/storage-trouble.ts';
 import type { PoolChange } from '../worker/pool.ts';
 import { receiveAndClaim } from '../worker/receive-and-claim.ts';
@@ -31,6 +35,7 @@ import type {
   WorkerEvent,
   WorkerReception,
 } from './backend.ts';
+import { type RecordingTools, recordingTools } from './recording-tools.ts';
 import { loadResults } from './results-backends.ts';
 import { siteTools } from './site-data.ts';
 
@@ -111,6 +116,8 @@ async function open(config: ConfigFor<'aws'>, onTrouble: OnTrouble): Promise<Bac
   const hostPauses = new DynamoHostPauses({ ...clients, tableName, clock });
   const hostSettings = new DynamoHostSettings({ ...clients, tableName, clock });
   const hostRecords = new DynamoHostRecords({ ...clients, tableName, clock });
+  const stepRecords = new DynamoStepRecords({ ...clients, tableName, clock });
+  const runs = new DynamoRunBook({ ...clients, tableName, clock });
   const probe = async () => {
     await dynamo.probe();
     await results.probe();
@@ -128,8 +135,11 @@ async function open(config: ConfigFor<'aws'>, onTrouble: OnTrouble): Promise<Bac
     throw error;
   });
   return {
-    ...{ clock, ledger, leadership, queue, hostPauses, hostSettings, hostRecords, store, links, probe, close },
+    ...{ clock, ledger, leadership, queue, hostPauses, hostSettings, hostRecords, stepRecords },
+    ...{ store, links, probe, close },
+    runs,
     ...siteTools(openSiteStores(clients, tableName, clock), store),
+    ...openRecordings(clients, tableName, clock),
     deadLetters: queue,
     itemWaits: NO_ITEM_WAITS,
     pathOf: (artifact) => results.pathOf(artifact),
@@ -141,6 +151,7 @@ async function open(config: ConfigFor<'aws'>, onTrouble: OnTrouble): Promise<Bac
     makeRoom: async () => {},
     async sweep() {
       await dynamo.sweep();
+      await runs.sweep();
       await results.sweep();
     },
     // Workers connect to AWS themselves.
@@ -227,11 +238,13 @@ async function openWorker(
     ...{ leases, queue, close },
     store: results.store,
     ...siteTools(openSiteStores(clients, aws.tableName, clock), results.store),
+    recordings: openRecordings(clients, aws.tableName, clock).recordings,
     hostPauses: new DynamoHostPauses({ ...clients, tableName: aws.tableName, clock }),
     hostSettings: new DynamoHostSettings({ ...clients, tableName: aws.tableName, clock }),
     hostShares: new DynamoHostShares({ ...clients, tableName: aws.tableName, clock }),
     shareLeaseMs: SHARE_LEASE_MS,
     hostRecords: new DynamoHostRecords({ ...clients, tableName: aws.tableName, clock }),
+    stepRecords: new DynamoStepRecords({ ...clients, tableName: aws.tableName, clock }),
     seenEveryMs: SEEN_EVERY_MS,
     pausesEveryMs: PAUSES_EVERY_MS,
     orderGoodMs: ORDER_GOOD_MS,
@@ -248,7 +261,17 @@ function openSiteStores({ dynamo }: AwsClients, tableName: string, clock: Clock)
     pageRows: new DynamoSiteRows<CachedEntry>(deps, 'page'),
     errorRows: new DynamoSiteRows<PathErrors>(deps, 'error'),
     turnRows: new DynamoSiteRows<BatchTurn>(deps, 'turn'),
+    runRows: new DynamoSiteRows<RunRow>(deps, 'run'),
   };
+}
+
+function openRecordings({ dynamo }: AwsClients, tableName: string, clock: Clock): RecordingTools {
+  const deps = { dynamo, tableName, clock };
+  return recordingTools({
+    recordingRows: new DynamoSiteRows<SentRecording>(deps, 'recording'),
+    claimRows: new DynamoSiteRows<RecordingClaim>(deps, 'recording-claim'),
+    recordedScraperRows: new DynamoSiteRows<RecordedScraper>(deps, 'recorded-scraper'),
+  });
 }
 
 /** Ledger and queue for a worker, which does not listen for news. */

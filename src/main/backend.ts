@@ -11,14 +11,18 @@ import type { HostRecords, WorkerHostRecords } from '../ports/host-records.ts';
 import type { HostSettingsBook, WorkerHostSettings } from '../ports/host-settings.ts';
 import type { HostShares } from '../ports/host-shares.ts';
 import type { ItemWaits, WorkerItemWaits } from '../ports/item-waits.ts';
+import type { WorkerRecordings } from '../ports/kept-recordings.ts';
 import type { Leadership } from '../ports/leadership.ts';
 import type { Ledger, WorkerLeases } from '../ports/ledger.ts';
 import type { ResultLinks, ResultStore } from '../ports/result-store.ts';
+import type { RunBook } from '../ports/run-book.ts';
+import type { StepRecords, WorkerStepRecords } from '../ports/step-records.ts';
 import type { DeadLetters, WorkerQueue, WorkQueue } from '../ports/work-queue.ts';
 import type { WorkSource } from '../ports/work-source.ts';
 import type { HeartbeatConnection } from '../worker/heartbeat-thread.ts';
 import type { PoolChange } from '../worker/pool.ts';
 import type { Check, InspectOptions } from './check.ts';
+import type { RecordingTools } from './recording-tools.ts';
 import type { SiteTools, WorkerSiteTools } from './site-data.ts';
 
 export type BackendKind = BackendConfig['kind'];
@@ -64,7 +68,7 @@ interface HeartbeatDeps {
 }
 
 /** What an engine runs on: a set of adapters, and settings of the controller for them. */
-export interface Backend extends SiteTools {
+export interface Backend extends SiteTools, RecordingTools {
   readonly clock: Clock;
   readonly ledger: Ledger;
   readonly leadership: Leadership;
@@ -77,7 +81,9 @@ export interface Backend extends SiteTools {
   readonly hostPauses: HostPauses;
   readonly hostSettings: HostSettingsBook;
   readonly hostRecords: HostRecords;
+  readonly stepRecords: StepRecords;
   readonly itemWaits: ItemWaits;
+  readonly runs: RunBook;
   /** Where the queue sets aside messages that no worker could process. */
   readonly deadLetters?: DeadLetters;
   /** Names this controller among those that may lead. */
@@ -110,6 +116,7 @@ export interface WorkerReception {
 
 /** What a worker process works with. */
 export interface WorkerBackend extends WorkerSiteTools {
+  readonly recordings: WorkerRecordings;
   readonly store: ResultStore;
   readonly leases: Omit<WorkerLeases, 'claim'>;
   readonly queue: Pick<WorkerQueue, 'ack' | 'extend'>;
@@ -125,7 +132,8 @@ export interface WorkerBackend extends WorkerSiteTools {
   /** How long a worker may use a job's policy before asking again. */
   readonly orderGoodMs: number;
   readonly hostRecords: WorkerHostRecords;
-  /** How often a worker reports what it did at hosts. */
+  readonly stepRecords: WorkerStepRecords;
+  /** How often a worker reports what it did at hosts, and what it saw of the steps of recordings. */
   readonly seenEveryMs: number;
   readonly settleEveryMs: number;
   close(): Promise<void>;

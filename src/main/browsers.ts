@@ -11,7 +11,7 @@ import type { Clock } from '../ports/clock.ts';
 import { BrowserPool } from '../sessions/browser-pool.ts';
 import { BrowserbaseProvider } from '../sessions/browserbase/browserbase-provider.ts';
 import { CdpProvider } from '../sessions/cdp/cdp-provider.ts';
-import { findChromium, showFailed } from '../sessions/chromium/find-chromium.ts';
+import { findChromium, findWindowedChromium, showFailed } from '../sessions/chromium/find-chromium.ts';
 import { isHeadlessShell } from '../sessions/chromium/known-places.ts';
 import type { Chromium } from '../sessions/chromium/prove-chromium.ts';
 import { LocalProvider } from '../sessions/local/local-provider.ts';
@@ -110,14 +110,16 @@ export function openProvider(config: Config, clock: Clock, name = config.browser
 
 async function chooseChromium(config: Config, clock: Clock, { window }: { window: boolean }): Promise<Chromium> {
   const deps = { ...chromiumDeps(config), clock };
-  const { found, failed } = await findChromium(deps);
+  const { found, failed } = window ? await findWindowedChromium(deps) : await findChromium(deps);
   if (found === null) {
-    const why = failed.length === 0 ? 'no Chromium was found' : showFailed(failed);
-    throw new BrowserUnavailable('misconfigured', `${why}; run trawl browser install`);
+    const none = window ? 'no Chromium with windows was found' : 'no Chromium was found';
+    const why = failed.length === 0 ? none : showFailed(failed);
+    throw new BrowserUnavailable('misconfigured', `${why}; ${window ? WINDOW_ADVICE : 'run trawl browser install'}`);
   }
   if (window && isHeadlessShell(found.path)) {
-    const advice = 'install the package chromium, or set TRAWL_CHROMIUM to one that has windows';
-    throw new BrowserUnavailable('misconfigured', `${found.path} has no windows; ${advice}`);
+    throw new BrowserUnavailable('misconfigured', `${found.path} has no windows; ${WINDOW_ADVICE}`);
   }
   return found;
 }
+
+const WINDOW_ADVICE = 'install the package chromium, or set TRAWL_CHROMIUM to one that has windows';

@@ -11,6 +11,7 @@ import type { Config } from '../config.ts';
 import type { StoredArtifact } from '../domain/artifact.ts';
 import type { Backend, OnTrouble } from './backend.ts';
 import { CHILD } from './child-name.ts';
+import { recordingTools } from './recording-tools.ts';
 import { loadResults } from './results-backends.ts';
 import { servedSiteData, siteTools } from './site-data.ts';
 
@@ -28,7 +29,7 @@ export async function openStorage(config: Config) {
     gatherMs: 8,
     diedWithOwner: (worker) => worker.startsWith(CHILD),
   });
-  const { ledger, leadership, hostSettings, hostShares, hostRecords, ...embedded } = opened;
+  const { ledger, leadership, hostSettings, hostShares, hostRecords, stepRecords, runs, ...embedded } = opened;
   try {
     await embedded.recoverAfterMachineCrash((artifact) => results.check(artifact));
   } catch (error) {
@@ -46,7 +47,10 @@ export async function openStorage(config: Config) {
     hostSettings,
     hostShares,
     hostRecords,
+    stepRecords,
+    runs,
     ...siteTools(opened, store),
+    ...recordingTools(opened),
     siteData: servedSiteData(opened),
     hasItemManifests: results.hasItemManifests,
     check: (artifact: StoredArtifact) => results.check(artifact),
@@ -59,7 +63,9 @@ export async function openStorage(config: Config) {
       await reserve.layUp();
       await results.probe();
     },
-    sweep: () => results.sweep(),
+    async sweep() {
+      await Promise.all([results.sweep(), runs.sweep()]);
+    },
     sweepEvery: results.sweepEvery,
     async close() {
       await embedded.close();
@@ -71,7 +77,7 @@ export async function openStorage(config: Config) {
 /** The controller's side: ledger, results and a queue in this process, and a socket for its workers. */
 export async function openOwner(config: Config, onTrouble: OnTrouble): Promise<Backend> {
   const storage = await openStorage(config);
-  const { clock, ledger, hostSettings, hostShares, hostRecords, siteData } = storage;
+  const { clock, ledger, hostSettings, hostShares, hostRecords, stepRecords, siteData, recordings } = storage;
   const closing = new AbortController();
   const sweeping = storage.sweepEvery(SWEEP_EVERY_MS, closing.signal, (error) => onTrouble('sweep', error));
   const queue = new EmbeddedWorkQueue(clock);
@@ -102,7 +108,8 @@ export async function openOwner(config: Config, onTrouble: OnTrouble): Promise<B
     feedSettings: { idleMs: 1000 },
     async acceptWorkers(onWorker) {
       const socketPath = workerSocketPath(config.dataDir);
-      const served = { ledger, queue, hostPauses, hostSettings, hostShares, hostRecords, itemWaits, siteData };
+      const reports = { hostPauses, hostSettings, hostShares, hostRecords, stepRecords };
+      const served = { ...reports, ledger, queue, itemWaits, siteData, recordings };
       const server = await serveWorkers({ ...served, socketPath, clock, onWorker });
       // Children connect like all others, and the end of their connection is the first sign that one died.
       return { heardOfChild: () => {}, lanes: () => server.lanes(), close: () => server.close() };

@@ -24,6 +24,7 @@ import { digest } from './digest.ts';
 import { egressSettings, proxyProblem } from './egress-settings.ts';
 import { limitHeapGrowth } from './heap-growth.ts';
 import { openLog } from './log.ts';
+import { openRuns } from './runs.ts';
 import { followScrapers } from './scrapers.ts';
 import { openSiteInspector } from './site-inspector.ts';
 import { readSitesFile } from './sites-file.ts';
@@ -46,14 +47,16 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
   // A worker that could not read them would end, and so would the one in its place.
   egressSettings(config);
   const fileSites = readSitesFile(config);
-  const catalog = openCatalog(await followScrapers(config, systemClock(), log));
+  const registry = await followScrapers(config, systemClock(), log);
   const { defaultScraper } = config;
   const prices = pricesOf(config);
   const events = new EventStream();
   const onError = (where: string, error: unknown) => events.publish({ kind: 'engine-error', where, error });
   const backend = await (await loadBackend(config)).open(config, onError);
-  const { clock, ledger, queue, hostPauses, hostSettings, hostRecords, itemWaits, store, links, pathOf } = backend;
-  const { sites, pageCache, pathErrors, batchTurns } = backend;
+  const { clock, ledger, queue, hostPauses, hostSettings, hostRecords, stepRecords, itemWaits, store, links, pathOf } =
+    backend;
+  const { sites, pageCache, pathErrors, batchTurns, runs, runOrders, recordings, recordingBook } = backend;
+  const catalog = openCatalog({ registry, recordings, recordingBook, clock });
   const faults = killFaults(config.faults, clock);
   // A store that fails for a moment keeps no engine from starting: what is stored of sites is used.
   await importSites({ sites, clock }, fileSites).catch((error: unknown) => onError('sites file', error));
@@ -76,6 +79,10 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
   });
   controller.start();
   const standing = () => controller.standing();
+  const { runService, ...carrying } = openRuns(config, {
+    ...{ ledger, catalog, clock, digest, faults, prices, log, onError, recordings, orders: runOrders },
+    mayWork: () => standing().isLeading,
+  });
   const numbers =
     config.metrics === 'emf' ? logNumbers(config, { events, clock, ledger, queue, controller: standing }) : null;
   // In the background: what a former process left of a large removal takes minutes.
@@ -95,9 +102,10 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
     queue,
     store,
     pathOf,
-    ...{ sites, pageCache, pathErrors, batchTurns },
+    ...{ sites, pageCache, pathErrors, batchTurns, runs, runOrders, runService, recordings },
     events,
-    submit: (request: unknown) => submitJob({ ledger, clock, catalog, digest, defaultScraper, prices }, request, null),
+    submit: (request: unknown) =>
+      submitJob({ ledger, recordings, faults, clock, catalog, digest, defaultScraper, prices }, request, null),
     importItems: (jobId: string, chunks: AsyncIterable<readonly NewItem[]> | Iterable<readonly NewItem[]>) =>
       importItems({ ledger, clock, faults }, jobId, chunks),
     /** The REST API on this engine, until it stops; returns its address. */
@@ -106,8 +114,9 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
       const { startApi } = await import('../controller/api/start-api.ts');
       const parts = {
         ...{ ledger, store, links, pathOf, queue, hostPauses, clock, faults, digest, catalog, defaultScraper, events },
-        ...{ hostSettings, hostRecords, itemWaits, servedLanes, version: VERSION, standing, prices },
-        ...{ sites, fileSites, pageCache, pathErrors, siteInspector },
+        ...{ hostSettings, hostRecords, stepRecords, itemWaits, servedLanes, version: VERSION, standing, prices },
+        ...{ sites, fileSites, pageCache, pathErrors, siteInspector, runs, recordings, recordingBook },
+        ...{ runService, browserProvider: config.browserProvider },
         // Workers that were started elsewhere have settings of their own.
         proxyProblem: (type: ProxyType) => (pool === null ? null : proxyProblem(config, type)),
         feedSettings: backend.feedSettings,
@@ -131,6 +140,8 @@ export async function openEngine(config: Config, log: Logger = openLog(config)) 
     async stop(apiGraceMs = API_GRACE_MS) {
       // It goes on answering, with 503, until all else has stopped: a client learns that it may come back in a moment.
       await api?.drain(apiGraceMs);
+      // What has ended by then is reported when it is opened again.
+      await carrying.close();
       await controller.stop();
       // Workers give back or settle what they have, so the ledger must outlive them.
       await pool?.stop(config.drainGraceMs + 5000);

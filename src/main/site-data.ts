@@ -7,17 +7,19 @@ import { composePathErrors } from '../ports/compose-path-errors.ts';
 import type { PageCache, WorkerPageCache } from '../ports/page-cache.ts';
 import type { PathErrorBook, WorkerPathErrors } from '../ports/path-errors.ts';
 import type { ResultStore } from '../ports/result-store.ts';
+import { composeRunOrders, type RunOrders, type RunRow } from '../ports/run-orders.ts';
 import type { SiteBook, WorkerSites } from '../ports/site-book.ts';
 import type { WorkerSiteData } from '../ports/site-data.ts';
 import type { SiteRows } from '../ports/site-rows.ts';
 import { digest } from './digest.ts';
 
-/** A controller's access to documentation sites. */
+/** A controller's access to documentation sites, and to what else is kept in rows. */
 export interface SiteTools {
   readonly sites: SiteBook;
   readonly pageCache: PageCache;
   readonly pathErrors: PathErrorBook;
   readonly batchTurns: BatchTurns;
+  readonly runOrders: RunOrders;
 }
 
 /** A worker's access to them. */
@@ -33,19 +35,22 @@ interface SiteStores {
   readonly pageRows: SiteRows<CachedEntry>;
   readonly errorRows: SiteRows<PathErrors>;
   readonly turnRows: SiteRows<BatchTurn>;
+  readonly runRows: SiteRows<RunRow>;
 }
 
-export function siteTools({ sites, pageRows, errorRows, turnRows }: SiteStores, store: ResultStore): SiteTools {
+export function siteTools(stores: SiteStores, store: ResultStore): SiteTools {
+  const { sites, pageRows, errorRows, turnRows, runRows } = stores;
   return {
     sites,
     pageCache: composePageCache({ rows: pageRows, store, digest }),
     pathErrors: composePathErrors(errorRows),
     batchTurns: composeBatchTurns(turnRows),
+    runOrders: composeRunOrders(runRows),
   };
 }
 
 /** What the owner of the rows serves to its workers. */
-export function servedSiteData({ sites, pageRows, errorRows, turnRows }: SiteStores): WorkerSiteData {
+export function servedSiteData({ sites, pageRows, errorRows, turnRows }: Omit<SiteStores, 'runRows'>): WorkerSiteData {
   return {
     ...{ sites, pages: composePageIndex(pageRows), errors: composePathErrors(errorRows) },
     turns: composeBatchTurns(turnRows),

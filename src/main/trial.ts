@@ -1,8 +1,9 @@
 import { createHash } from 'node:crypto';
+import { resolve } from 'node:path';
 import { systemClock } from '../adapters/system/clock.ts';
 import { type Config, ConfigError, loadSecrets } from '../config.ts';
 import type { ItemInput } from '../domain/item.ts';
-import { DEFAULT_POLICY } from '../domain/policy.ts';
+import { DEFAULT_POLICY, type Policy } from '../domain/policy.ts';
 import type { SecretBook } from '../domain/secrets.ts';
 import { heldDrafts, SpillingDraft } from '../domain/spilling-draft.ts';
 import type { Clock } from '../ports/clock.ts';
@@ -25,6 +26,7 @@ import { Deadlines } from '../worker/deadlines.ts';
 import { JobLadders } from '../worker/job-ladders.ts';
 import { tryUntilDecided } from '../worker/tries.ts';
 import { caseBrowsers, findScrapers, openVisitorTools } from './scrapers.ts';
+import { isRecordingFile, loadWatched, type Watching } from './watched-recording.ts';
 
 export type { TrialEvent, TrialOutcome, TrialReport } from '../scraping/trial/trial.ts';
 
@@ -39,15 +41,9 @@ export type Trials = NonNullable<Awaited<ReturnType<typeof openTrials>>['trials'
  * Tries scrapers: one item, in this process, and nothing is stored. It uses the web like a worker, under the same
  * egress rules. `trials` is null if there is no scraper with the id; `ids` are the existing ones.
  */
-export async function openTrials(config: Config, id: string) {
-  const scrapers = await findScrapers(config);
-  const ids = scrapers.list().flatMap((entry) => (entry.kind === 'known' ? entry.summary.id : []));
-  const file = ids.includes(id) ? scrapers.fileOf(id) : null;
-  if (file === null) {
-    // Throws for one that cannot be used.
-    await scrapers.find(id);
-    return { trials: null, ids };
-  }
+export async function openTrials(config: Config, id: string, watching: Watching | null = null) {
+  const { file, ids } = isRecordingFile(id) ? { file: resolve(id), ids: [] } : await findFile(config, id);
+  if (file === null) return { trials: null, ids };
   const loader = findLoader(SCRAPER_LOADERS, file);
   const clock = systemClock();
   return {
@@ -60,19 +56,40 @@ export async function openTrials(config: Config, id: string) {
       hasChanged: () => loader?.hasChanged(file) ?? false,
       /** Uses the current code. Null if `signal` aborted first. Throws an Error about a file that cannot be loaded. */
       async run(asked: TrialInput, onEvent: (event: TrialEvent) => void, signal: AbortSignal) {
-        const scraper = (await loader?.load(file)) ?? null;
-        if (scraper?.id !== id) throw new Error(`${file} has no scraper ${id}`);
-        return runTrial({ config, clock, scraper, file, onEvent }, asked, signal);
+        const loaded = (await loader?.load(file)) ?? null;
+        if (loaded === null || (loaded.id !== id && !isRecordingFile(id))) {
+          throw new Error(`${file} has no scraper ${id}`);
+        }
+        const scraper = watching === null ? loaded : await loadWatched(file, watching);
+        const policy = watching?.pause ? PAUSED_POLICY : DEFAULT_POLICY;
+        return runTrial({ config, clock, scraper, file, policy, onEvent }, asked, signal);
       },
     },
   };
 }
+
+async function findFile(config: Config, id: string) {
+  const scrapers = await findScrapers(config);
+  const ids = scrapers.list().flatMap((entry) => (entry.kind === 'known' ? entry.summary.id : []));
+  if (ids.includes(id)) return { file: scrapers.fileOf(id), ids };
+  // Throws for one that cannot be used.
+  await scrapers.find(id);
+  return { file: null, ids };
+}
+
+/** A person takes as long as it takes, and has had a try already when asked. */
+const PAUSED_POLICY: Policy = {
+  ...DEFAULT_POLICY,
+  retries: { ...DEFAULT_POLICY.retries, max_retries: 0 },
+  timeouts: { ...DEFAULT_POLICY.timeouts, item_timeout_seconds: 3600 },
+};
 
 interface TrialDeps {
   readonly config: Config;
   readonly clock: Clock;
   readonly scraper: Scraper;
   readonly file: string;
+  readonly policy: Policy;
   readonly onEvent: (event: TrialEvent) => void;
 }
 
@@ -137,7 +154,7 @@ function lastPageOf(web: TracedWeb | null): TrialReport['page'] {
 }
 
 async function visit(
-  { config, clock, scraper }: TrialDeps,
+  { config, clock, scraper, policy }: TrialDeps,
   asked: TrialInput & { readonly kind: 'input' },
   tell: Tell,
   signal: AbortSignal,
@@ -173,7 +190,7 @@ async function visit(
         store: { draft: () => new SpillingDraft(DRAFTS) },
         onFailedTry: ({ failure: { type, message }, ...rest }) => tell({ kind: 'retry', ...rest, type, message }),
       },
-      { jobId: 'try', order: { policy: DEFAULT_POLICY, policyRevision: 1, jobCreatedAt: 0 }, scraper },
+      { jobId: 'try', order: { policy, policyRevision: 1, jobCreatedAt: 0 }, scraper },
       { itemId: 'try', input },
       drafts,
       signal,

@@ -9,6 +9,7 @@ import type { Clock } from '../ports/clock.ts';
 import { StorageTrouble } from '../ports/storage-trouble.ts';
 import { DEFAULT_HANG_LIMIT_MS, startHeartbeatThread } from '../worker/heartbeat.ts';
 import { hasParent, onParentGone, tellParentReady } from '../worker/parent.ts';
+import { StepReports } from '../worker/step-reports.ts';
 import { WaitReporter } from '../worker/wait-reporter.ts';
 import { Worker } from '../worker/worker.ts';
 import type { BackendModule } from './backend.ts';
@@ -84,11 +85,17 @@ async function work({ config, backends, lane, log, clock, onJoined }: WorkDeps, 
     onTrouble: (error) => onTrouble('heartbeat', error),
   });
   const opened = await openTools(lane, { config, log, clock, backend, id, onTrouble });
+  const steps = new StepReports({
+    ...{ records: backend.stepRecords, log, clock, everyMs: backend.seenEveryMs, onError: onTrouble },
+  });
+  const ended = new AbortController();
+  const reporting = steps.run(ended.signal);
   const waits = new WaitReporter({ waits: backend.itemWaits, worker: id, clock });
   const worker = new Worker({
     ...backend,
     id,
     onWait: (...wait) => waits.note(...wait),
+    onSteps: (...seen) => steps.note(...seen),
     scrapers,
     tools: opened.tools,
     isStillHeld: opened.isStillHeld,
@@ -112,6 +119,8 @@ async function work({ config, backends, lane, log, clock, onJoined }: WorkDeps, 
   try {
     await worker.run(stop);
   } finally {
+    ended.abort();
+    await reporting;
     await opened.close();
     await backend.close();
   }

@@ -43,6 +43,13 @@ export function composeWorkerPageCache({ index, store, digest }: WorkerCachePart
       await putBodies(store, [...puts.values()]);
       return await index.note(news);
     },
+
+    async keep(pages) {
+      const puts = new Map<string, Put>();
+      const news = pages.map((page) => newsOf(page, puts));
+      await putBodies(store, [...puts.values()]);
+      await index.tell(news);
+    },
   };
 
   function newsOf(page: PageRecord, puts: Map<string, Put>): PageNews {
@@ -84,10 +91,12 @@ async function putBodies(store: ResultStore, puts: readonly Put[]): Promise<void
 
 /** The index, for the process that owns the rows. */
 export function composePageIndex(rows: SiteRows<CachedEntry>): PageIndex {
+  const note = (news: readonly PageNews[]) =>
+    rows.change(news.map((one) => ({ row: rowName(one.key), apply: (known) => afterPageNews(known, one) })));
   return {
     look: (keys) => rows.get(keys.map(rowName)),
-    note: (news) =>
-      rows.change(news.map((one) => ({ row: rowName(one.key), apply: (known) => afterPageNews(known, one) }))),
+    note,
+    tell: async (news) => void (await note(news)),
   };
 }
 

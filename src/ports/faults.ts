@@ -19,6 +19,11 @@ export const FAULT_POINTS = [
   'between-recoveries',
   'between-draft-chunks',
   'after-draft-before-commit',
+  'after-recording-before-job',
+  'after-run-order-before-job',
+  'before-run-report',
+  'after-run-report',
+  'after-run-finalized',
 ] as const;
 
 export type FaultPoint = (typeof FAULT_POINTS)[number];

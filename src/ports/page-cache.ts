@@ -30,6 +30,12 @@ export interface WorkerPageCache {
    * than one at a time.
    */
   record(pages: readonly PageRecord[]): Promise<readonly (CachedEntry | null)[]>;
+  /**
+   * The same without an answer, which is cheaper. Resolves when the contents are stored and nothing that this process does
+   * next, such as settling the item, can be seen before it. If the owner of the rows cannot write them, or is
+   * gone, they are lost: then the page is read again.
+   */
+  keep(pages: readonly PageRecord[]): Promise<void>;
 }
 
 export interface PageCache extends WorkerPageCache {
@@ -96,4 +102,6 @@ export interface PageIndex {
   look(keys: readonly PageKey[]): Promise<readonly (CachedEntry | null)[]>;
   /** The contents must have been stored before. */
   note(news: readonly PageNews[]): Promise<readonly (CachedEntry | null)[]>;
+  /** The same without an answer: resolves when nothing that this process does next can be seen before it. */
+  tell(news: readonly PageNews[]): Promise<void>;
 }

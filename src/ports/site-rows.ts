@@ -1,7 +1,8 @@
 /**
- * Small documents by site and name, on which the page cache, the error tracker and the turns of batches are built. A change is a pure function
- * of what is there, and of changes to one row at the same time none is lost. What is changed is seen by all at once; a
- * crash of the machine may lose the last seconds of it, because all of it can be read from the web again.
+ * Small documents by site and name, on which the page cache, the error tracker, the turns of batches, the books of
+ * recordings and the orders of scrape runs are built; `site` is whatever their rows are grouped by. A change is a pure function of what is there, and of
+ * changes to one row at the same time none is lost. What is changed is seen by all at once. Whether a crash of the machine
+ * may lose the last seconds of it depends on the kind (`ROW_KINDS`).
  */
 export interface SiteRows<Document> {
   /** In the order of the names; null for rows that do not exist. */
@@ -41,6 +42,17 @@ export interface RowPage<Document> {
   readonly next: string | null;
 }
 
-/** What is kept so, each in a place of its own. */
-export const ROW_KINDS = ['page', 'error', 'turn'] as const;
-export type RowKind = (typeof ROW_KINDS)[number];
+/**
+ * What is kept so, each in a place of its own. `lossy`: the last seconds may be lost with the machine, because all of it
+ * can be read from the web again. `durable`: a change that has resolved is never lost.
+ */
+export const ROW_KINDS = {
+  page: 'lossy',
+  error: 'lossy',
+  turn: 'lossy',
+  recording: 'durable',
+  'recording-claim': 'durable',
+  'recorded-scraper': 'durable',
+  run: 'durable',
+} as const satisfies Record<string, 'lossy' | 'durable'>;
+export type RowKind = keyof typeof ROW_KINDS;

@@ -1,11 +1,15 @@
 import { domainOf } from '../domain/items-to-sessions.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { EtlClient, ItemUpdate } from './etl/etl-client.ts';
+import type { EtlClient, ItemUpdate, RefusedUpdate } from './etl/etl-client.ts';
 import type { CreateScrapeRunResponse, ItemChanges, ItemStats, ScrapeRunItem } from './types.ts';
 
 /** How long a run is used from memory. We change its items ourselves; another manager's changes are seen after this. */
 const FRESH_MS = 2000;
-const MAX_KNOWN_RUNS = 20;
+/** A run of 100,000 items takes some 30 MB. */
+const MAX_KNOWN_RUNS = 4;
+
+/** Servers list runs with all their items. */
+const NEWEST = 20;
 
 const OVER = ['completed', 'failed', 'finished'];
 
@@ -14,6 +18,8 @@ export class RunManager {
   readonly #etl: EtlClient;
   readonly #clock: Clock;
   readonly #known = new Map<string, { readonly run: CreateScrapeRunResponse; readonly readAt: number }>();
+  /** Counts changes, before and after each. */
+  #changes = 0;
 
   constructor(etl: EtlClient, clock: Clock) {
     this.#etl = etl;
@@ -30,7 +36,7 @@ export class RunManager {
 
   /** The newest run of the domain that has not ended, preferring one that is being processed; or null. */
   async getActiveRun(domain: string): Promise<CreateScrapeRunResponse | null> {
-    const { data } = await this.#etl.listScrapeRuns({ domain, limit: 100, sortBy: 'startTime', sortOrder: 'desc' });
+    const { data } = await this.#etl.listScrapeRuns({ domain, limit: NEWEST, sortBy: 'startTime', sortOrder: 'desc' });
     const open = data.filter((run) => run.domain === domain && isOpen(run)).sort(newestFirst);
     return open.find(({ status }) => status === 'processing') ?? open[0] ?? null;
   }
@@ -46,26 +52,30 @@ export class RunManager {
 
   /** Only the fields that are given change, so that two managers of one run do not undo each other's work. */
   async updateItemStatus(runId: string, item: Pick<ScrapeRunItem, 'url'>, changes: ItemChanges): Promise<void> {
-    this.#known.delete(runId);
-    await this.#etl.updateScrapeRunItem(runId, { updateItem: { url: item.url, changes } });
+    await this.#changed(runId, this.#etl.updateScrapeRunItem(runId, { updateItem: { url: item.url, changes } }));
   }
 
-  /** Several, in the given order for each item. */
-  async updateItemStatuses(runId: string, updates: readonly ItemUpdate[]): Promise<void> {
-    this.#known.delete(runId);
-    await this.#etl.updateScrapeRunItems(runId, updates);
+  /** Several, in the given order for each item. Returns those that the server refused for their own sake. */
+  updateItemStatuses(runId: string, updates: readonly ItemUpdate[]): Promise<readonly RefusedUpdate[]> {
+    return this.#changed(runId, this.#etl.updateScrapeRunItems(runId, updates));
   }
 
-  async finalizeRun(runId: string): Promise<void> {
-    this.#known.delete(runId);
-    const { total, completed, failed } = await this.getRunStats(runId);
+  /** Reads the run first, unless its counts are given. */
+  async finalizeRun(runId: string, counted?: ItemStats): Promise<ItemStats> {
+    this.forget(runId);
+    const stats = counted ?? (await this.getRunStats(runId));
+    const { total, completed, failed } = stats;
     const endTime = this.#now();
-    await this.#etl.finalizeScrapeRun(runId, {
-      status: 'finished',
-      endTime,
-      metadata: { finished_at: endTime, finished_count: completed, total_count: total, failed_count: failed },
-    });
-    this.#known.delete(runId);
+    const metadata = { finished_at: endTime, finished_count: completed, total_count: total, failed_count: failed };
+    const finalizing = this.#etl.finalizeScrapeRun(runId, { status: 'finished', endTime, metadata });
+    await this.#changed(runId, finalizing);
+    return stats;
+  }
+
+  /** The run as it is now, whatever was read a moment ago. */
+  getRun(runId: string): Promise<CreateScrapeRunResponse> {
+    this.forget(runId);
+    return this.#read(runId);
   }
 
   /** Invalid items count as failed: both have ended without a result. */
@@ -73,14 +83,33 @@ export class RunManager {
     return itemStats((await this.#read(runId)).items);
   }
 
+  /** Also if it failed: it may have arrived. */
+  async #changed<T>(runId: string, change: Promise<T>): Promise<T> {
+    this.forget(runId);
+    try {
+      return await change;
+    } finally {
+      this.forget(runId);
+    }
+  }
+
+  /** The next question reads the run again, and until then none of it is in memory. */
+  forget(runId: string): void {
+    this.#changes += 1;
+    this.#known.delete(runId);
+  }
+
   async #read(runId: string): Promise<CreateScrapeRunResponse> {
-    const known = this.#known.get(runId);
-    if (known !== undefined && this.#clock.elapsed() - known.readAt < FRESH_MS) return known.run;
     const readAt = this.#clock.elapsed();
+    for (const [id, known] of this.#known) if (readAt - known.readAt >= FRESH_MS) this.#known.delete(id);
+    const known = this.#known.get(runId);
+    if (known !== undefined) return known.run;
+    const changes = this.#changes;
     const run = await this.#etl.fetchScrapeRun(runId);
     const [oldest] = this.#known.keys();
     if (this.#known.size >= MAX_KNOWN_RUNS && oldest !== undefined) this.#known.delete(oldest);
-    this.#known.set(runId, { run, readAt });
+    // What was read before a change must not be used after it.
+    if (changes === this.#changes) this.#known.set(runId, { run, readAt });
     return run;
   }
 

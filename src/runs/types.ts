@@ -1,13 +1,17 @@
-import type { ScrapeRunItem } from '../domain/items-to-sessions.ts';
+import type {
+  DistributionResult as Distributed,
+  IdentifiedSession,
+  ScrapeRunItem,
+} from '../domain/items-to-sessions.ts';
+import type { Session } from '../sessions/session-manager.ts';
 
 /** Scrape runs as the ETL API represents them. Whatever a server calls its fields, these are the names inside Trawl. */
 
-export type {
-  DistributionOptions,
-  DistributionResult,
-  DistributionStrategy,
-  ScrapeRunItem,
-} from '../domain/items-to-sessions.ts';
+export type { DistributionOptions, DistributionStrategy, ScrapeRunItem } from '../domain/items-to-sessions.ts';
+export type { Session, SessionStats } from '../sessions/session-manager.ts';
+
+/** What one session is to work on. */
+export type DistributionResult<Of extends IdentifiedSession = Session> = Distributed<Of>;
 
 export interface ScrapeRun {
   _id: string;
@@ -45,8 +49,13 @@ export interface CreateScrapeRunResponse extends ScrapeRun {
 }
 
 export interface ListScrapeRunsResponse {
-  data: CreateScrapeRunResponse[];
+  data: ScrapeRun[];
   pagination: { currentPage: number; totalPages: number; totalItems: number; limit: number };
+}
+
+/** With everything that is known of each run. */
+export interface ListedScrapeRuns extends ListScrapeRunsResponse {
+  data: CreateScrapeRunResponse[];
 }
 
 export interface ItemChanges {
@@ -72,4 +81,12 @@ export interface ItemStats {
   completed: number;
   failed: number;
   byDomain: Record<string, number>;
+}
+
+/** How many browser sessions there may be, and where they come from. */
+export interface SessionManagerOptions {
+  maxSessions?: number;
+  /** Milliseconds without an item, after which a session is closed. */
+  sessionTimeout?: number;
+  provider?: 'browserbase' | 'local';
 }

@@ -11,6 +11,7 @@ import { testScrapers } from './fixtures/test-scrapers.ts';
 import { loadScrapers, type ScraperEntry } from './registry.ts';
 import type { ScrapeTools } from './scraper.ts';
 import { writeNewScraper } from './template/new-scraper.ts';
+import { NEW_KINDS, type NewKind } from './template/scraper-template.ts';
 
 /** The tools of a scraper, and how to close them. */
 export interface OpenTools {
@@ -45,8 +46,8 @@ export async function openAuthorTools(
     ids(): readonly string[] {
       return registry.list().flatMap((entry) => (entry.kind === 'known' ? entry.summary.id : []));
     },
-    create: (asked: { id: string; folder: string; host: string; kind: 'http' | 'browser' }) =>
-      writeNewScraper(registry, asked),
+    newKinds: NEW_KINDS,
+    create: (asked: { id: string; folder: string; host: string; kind: NewKind }) => writeNewScraper(registry, asked),
     async *test(ids: readonly string[]) {
       try {
         yield* testScrapers(registry, ids, { clock, browsers });

@@ -1,11 +1,25 @@
+import type { ItemInput } from '../domain/item.ts';
+
+/** An item of a batch, as its scraper may see it beforehand. */
+export interface BatchItem {
+  readonly itemId: string;
+  readonly input: ItemInput;
+}
+
 /**
  * Lives as long as the batch of an item. What one item leaves in it, such as a browser context or the time of a
  * request, is there for the next item of the batch. An item that runs by itself has its own.
  */
 export class BatchScope {
+  /** All items of the batch, in the order in which they are processed. None for an item that runs by itself. */
+  readonly items: readonly BatchItem[];
   /** Most scrapers leave nothing. */
   #kept: Map<symbol, unknown> | null = null;
   #closers: (() => Promise<void>)[] | null = null;
+
+  constructor(items: readonly BatchItem[] = []) {
+    this.items = items;
+  }
 
   /** The value under the key; created when it is first requested. */
   keep<T>(key: symbol, make: () => T): T {

@@ -1,8 +1,9 @@
 import { ARTIFACT_KINDS, artifactLabel, isPageName, MAX_PAGES } from '../domain/artifact.ts';
-import { FAILURES, type FailureType, failure } from '../domain/failure.ts';
+import { FAILURES, type FailedStep, type FailureType, failure } from '../domain/failure.ts';
 import { isRecord } from '../domain/is-record.ts';
+import { isSeenStep } from '../domain/recording/step-statistics.ts';
 import { isSkipReason } from '../domain/skip-reason.ts';
-import type { Evidence, FoundItem, ProducedArtifact, ScrapeFacts, ScrapeResult } from './scraper.ts';
+import type { Evidence, FoundItem, ProducedArtifact, ScrapeResult } from './scraper.ts';
 
 /**
  * The result of a scraper, if it is valid. Scrapers are other people's code, and not all of it is type-checked: an
@@ -16,7 +17,7 @@ export function checkedResult(value: unknown): ScrapeResult {
       if (typeof artifacts === 'string') return noResult(artifacts);
       const found = checkedFound(value['found']);
       if (typeof found === 'string') return noResult(found);
-      return { kind: 'scraped', artifacts, ...found, ...checkedFacts(value['facts']) };
+      return { kind: 'scraped', artifacts, ...found, ...checkedFacts(value) };
     }
     case 'skipped':
       return checkedSkip(value);
@@ -28,7 +29,7 @@ export function checkedResult(value: unknown): ScrapeResult {
 }
 
 function checkedSkip(value: Readonly<Record<string, unknown>>): ScrapeResult {
-  const { reason, artifacts = [], facts } = value;
+  const { reason, artifacts = [] } = value;
   if (!isSkipReason(reason)) return noResult(`skipped the item for an unknown reason, ${describe(reason)}`);
   const kept = checkedArtifacts(artifacts);
   if (typeof kept === 'string') return noResult(kept);
@@ -38,7 +39,7 @@ function checkedSkip(value: Readonly<Record<string, unknown>>): ScrapeResult {
     kind: 'skipped',
     reason,
     ...found,
-    ...(kept.length === 0 ? {} : { artifacts: kept, ...checkedFacts(facts) }),
+    ...(kept.length === 0 ? {} : { artifacts: kept, ...checkedFacts(value) }),
   };
 }
 
@@ -61,8 +62,12 @@ function checkedFound(value: unknown): { readonly found?: readonly FoundItem[] }
   return Array.isArray(value) ? { found: value } : 'returned something as `found` that is not a list';
 }
 
-function checkedFacts(value: unknown): { readonly facts?: ScrapeFacts } {
-  return isRecord(value) ? { facts: value } : {};
+function checkedFacts(value: Readonly<Record<string, unknown>>): Pick<ScrapeResult, 'facts' | 'steps'> {
+  const { facts, steps } = value;
+  return {
+    ...(isRecord(facts) && { facts }),
+    ...(Array.isArray(steps) && steps.every(isSeenStep) && { steps }),
+  };
 }
 
 function isArtifact(value: unknown): value is ProducedArtifact {
@@ -88,27 +93,40 @@ function isDraft(value: unknown): boolean {
 
 /** A copy, so that an overlong message is cut and nothing else is passed on. */
 function checkedFailure(given: Readonly<Record<string, unknown>>): ScrapeResult {
-  const { failure: value, artifacts = [], facts, evidence } = given;
+  const { failure: value, artifacts = [], evidence } = given;
   if (!isRecord(value) || !isFailureType(value['type']) || typeof value['message'] !== 'string') {
     return noResult('failed without a known type and a message');
   }
   const { retryAfterMs } = value;
   const hint = typeof retryAfterMs === 'number' && retryAfterMs >= 0 && retryAfterMs < Number.POSITIVE_INFINITY;
   const page = typeof value['page'] === 'string' ? value['page'] : null;
-  const more = { cause: value['cause'], retryAfterMs: hint ? retryAfterMs : null, page };
+  const more = {
+    cause: value['cause'],
+    retryAfterMs: hint ? retryAfterMs : null,
+    page,
+    step: checkedStep(value['step']),
+  };
   // The reason of a failure must not be lost because something is wrong with its artifacts.
   const kept = checkedArtifacts(artifacts);
   return {
     kind: 'failed',
     failure: failure(value['type'], value['message'], more),
     ...(typeof kept === 'string' || kept.length === 0 ? {} : { artifacts: kept }),
-    ...checkedFacts(facts),
+    ...checkedFacts(given),
     ...(isEvidence(evidence) && { evidence }),
   };
 }
 
+function checkedStep(value: unknown): FailedStep | null {
+  if (!isRecord(value)) return null;
+  const { path, label } = value;
+  return typeof path === 'string' && typeof label === 'string' ? { path, label } : null;
+}
+
 function isEvidence(value: unknown): value is Evidence {
-  return isRecord(value) && typeof value['url'] === 'string' && isArtifact(value['page']);
+  if (!isRecord(value) || typeof value['url'] !== 'string' || !isArtifact(value['page'])) return false;
+  const { picture } = value;
+  return picture === undefined || (isArtifact(picture) && picture.kind === 'screenshot');
 }
 
 function isFailureType(value: unknown): value is FailureType {

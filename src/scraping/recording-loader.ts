@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { errorMessage } from '../domain/error-message.ts';
 import type { Recording } from '../domain/recording/recording.ts';
+import { scanOrRecall } from './kept-scans.ts';
 import type { ScraperLoader } from './scraper-loader.ts';
 
 /** Larger than any recording that is accepted, inline files included. */
@@ -19,8 +20,14 @@ function openLoader(): ScraperLoader {
   const loaded = new Map<string, string>();
   return {
     async scan(file) {
-      const { id, name, version, description, hosts } = await parseFile(file, await readContent(file));
-      return { kind: 'scraper', summary: { id, name, version, description, hosts, kind: 'recording' } };
+      const content = await readContent(file);
+      return await scanOrRecall(file, content.toString('utf8'), {
+        version: stampSchemas,
+        async scan() {
+          const { id, name, version, description, hosts } = await parseFile(file, content);
+          return { kind: 'scraper', summary: { id, name, version, description, hosts, kind: 'recording' } };
+        },
+      });
     },
     async load(file) {
       const content = await readContent(file);
@@ -40,6 +47,11 @@ function openLoader(): ScraperLoader {
     },
     codeOf: (file) => loaded.get(file) ?? null,
   };
+}
+
+/** The recording in a file. Throws an Error that names the file. */
+export async function readRecording(file: string): Promise<Recording> {
+  return parseFile(file, await readContent(file));
 }
 
 async function readContent(file: string): Promise<Buffer> {
@@ -71,6 +83,20 @@ async function parseFile(file: string, content: Buffer): Promise<Recording> {
   const more = parsed.problems.length - shown.length;
   throw new Error(`${file}: ${shown.join('; ')}${more > 0 ? `; and ${more} more (trawl recordings check)` : ''}`);
 }
+
+/** Of the files that decide what a recording is: reading all of them would take as long as using them. */
+async function stampSchemas(): Promise<string> {
+  const names = readdirSync(SCHEMAS).filter((name) => name.endsWith('.ts'));
+  return names
+    .sort()
+    .map((name) => {
+      const { mtimeMs, size } = statSync(new URL(name, SCHEMAS));
+      return `${name} ${mtimeMs} ${size}`;
+    })
+    .join();
+}
+
+const SCHEMAS = new URL('../domain/recording/', import.meta.url);
 
 function digest(content: Buffer): string {
   return hash('sha256', content);

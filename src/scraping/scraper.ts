@@ -5,6 +5,7 @@ import type { ItemInput } from '../domain/item.ts';
 import type { Lane } from '../domain/lane.ts';
 import type { Policy } from '../domain/policy.ts';
 import type { ProxyType } from '../domain/proxy-policy.ts';
+import type { SeenStep } from '../domain/recording/step-statistics.ts';
 import type { Secrets } from '../domain/secrets.ts';
 import type { SkipReason } from '../domain/skip-reason.ts';
 import type { Web } from '../egress/web.ts';
@@ -80,6 +81,11 @@ export interface ScrapeContext {
   sleep(ms: number): Promise<void>;
   /** Whether another try would follow if this one ended now with this failure, by the policy and by the time left. */
   isRetried(failure: Failure): boolean;
+  /**
+   * Waits for something that the item did not cause, such as another item that must be alone: the time this takes is not
+   * taken from the item's own.
+   */
+  waitUncounted<T>(wait: () => Promise<T>): Promise<T>;
   /** Room for a document of any size. It is discarded with the try unless the result names it. */
   draft(): Draft;
 }
@@ -160,12 +166,14 @@ export interface FoundItem {
   readonly group?: string;
 }
 
+/** `steps`: what was seen of the steps of a recording, for the statistics of the job. */
 export type ScrapeResult =
   | {
       readonly kind: 'scraped';
       readonly artifacts: readonly ProducedArtifact[];
       readonly found?: readonly FoundItem[];
       readonly facts?: ScrapeFacts;
+      readonly steps?: readonly SeenStep[];
     }
   /** `artifacts`: what exists of the item although nothing was fetched, such as the cached page. */
   | {
@@ -174,6 +182,7 @@ export type ScrapeResult =
       readonly artifacts?: readonly ProducedArtifact[];
       readonly found?: readonly FoundItem[];
       readonly facts?: ScrapeFacts;
+      readonly steps?: readonly SeenStep[];
     }
   /** `artifacts`: what was fetched before it failed, to be kept with the failed item. */
   | {
@@ -181,6 +190,7 @@ export type ScrapeResult =
       readonly failure: Failure;
       readonly artifacts?: readonly ProducedArtifact[];
       readonly facts?: ScrapeFacts;
+      readonly steps?: readonly SeenStep[];
       readonly evidence?: Evidence;
     };
 
@@ -188,4 +198,6 @@ export type ScrapeResult =
 export interface Evidence {
   readonly url: string;
   readonly page: ProducedArtifact & { readonly kind: 'failed_page' };
+  /** Kept with the page. */
+  readonly picture?: ProducedArtifact;
 }

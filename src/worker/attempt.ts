@@ -4,6 +4,7 @@ import { type FailureType, failure } from '../domain/failure.ts';
 import { MAX_VERSION_LENGTH, type SourcePage } from '../domain/item.ts';
 import type { HeldBack } from '../domain/job-wait.ts';
 import type { Outcome } from '../domain/outcome.ts';
+import type { SeenStep } from '../domain/recording/step-statistics.ts';
 import type { WorkOrder } from '../domain/work-order.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { Faults } from '../ports/faults.ts';
@@ -17,9 +18,10 @@ import type { Deadlines } from './deadlines.ts';
 import { extractStored } from './extract-stored.ts';
 import type { AttemptEvidence, FailureEvidence } from './failure-evidence.ts';
 import { type AttemptFacts, withMetadata } from './item-metadata.ts';
+import { ItemTime } from './item-time.ts';
 import type { JobLadders } from './job-ladders.ts';
 import { keepArtifacts } from './keep-artifacts.ts';
-import { maskResult, maskTry } from './mask-result.ts';
+import { maskResult, maskSteps, maskTry } from './mask-result.ts';
 import { readFound, withFacts, withFound } from './read-found.ts';
 import { discardAll, elapsedSince, itemTimeMs, type RepeatedTry, type Tried, tryUntilDecided } from './tries.ts';
 import { untilDeadline } from './until-deadline.ts';
@@ -55,6 +57,7 @@ export async function runAttempt(
       evidence === null || result.kind !== 'failed'
         ? result
         : await evidence.addTo(result, failed.at(-1)?.failure.type ?? result.failure.type, endedAt);
+    if (result.steps !== undefined) deps.onSteps(job.jobId, maskSteps(result.steps, secrets), endedAt);
     const finds = readFound(result, job.scraper, item, deps);
     const masked = maskResult(
       describeResult(job, item, withFacts(seen, finds), { tries, startedAt, endedAt }),
@@ -130,6 +133,8 @@ export interface AttemptDeps {
   readonly tools: ScrapeTools;
   /** An item of this job begins to wait for another try. */
   readonly onWait: (jobId: string, type: FailureType, waitMs: number) => void;
+  /** What was seen of the steps of a recording, once per attempt. */
+  readonly onSteps: (jobId: string, seen: readonly SeenStep[], now: number) => void;
   readonly ladders: JobLadders;
   readonly evidence: FailureEvidence;
   readonly deadlines: Deadlines;
@@ -173,15 +178,14 @@ async function carryOut(
 
 /** Tries only once: the same code would give the same result for the same page. */
 async function extractOnce(
-  { deadlines, store }: AttemptDeps,
+  { clock, deadlines, store }: AttemptDeps,
   { order, scraper }: ReadyJob,
   item: LeasedItem,
   source: SourcePage,
   signal: AbortSignal,
 ): Promise<Tried> {
-  const allMs = itemTimeMs(order.policy);
   const work = () => extractStored(store, scraper, item, source);
-  const result = await untilDeadline(deadlines, work, { remainingMs: allMs, itemTimeMs: allMs }, signal);
+  const result = await untilDeadline(deadlines, work, new ItemTime(clock, itemTimeMs(order.policy)), signal);
   return { result, tries: 1, failed: NONE };
 }
 

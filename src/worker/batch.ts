@@ -7,16 +7,15 @@ import type { Lease, LeasedItem, Settlement } from '../ports/ledger.ts';
 import { StorageTrouble } from '../ports/storage-trouble.ts';
 import { within } from '../ports/within.ts';
 import { BatchScope } from '../scraping/batch-scope.ts';
-import type { ScraperRegistry } from '../scraping/registry.ts';
+import { RecordingUnreachable } from '../scraping/recording-scrapers.ts';
 import { UsageMeter } from '../scraping/usage-meter.ts';
 import { type AttemptDeps, runAttempt, usageOf } from './attempt.ts';
 import { type BatchEnd, type BatchEndDeps, giveBack, type OwnTrouble, settleDone } from './batch-end.ts';
-import { findScraper } from './find-scraper.ts';
+import { type FindScraperDeps, findScraper } from './find-scraper.ts';
 import { BEATS_PER_LEASE, NotAnswered } from './heartbeat.ts';
 import type { Place } from './slots.ts';
 
-export interface BatchDeps extends AttemptDeps, BatchEndDeps {
-  readonly scrapers: Pick<ScraperRegistry, 'find'>;
+export interface BatchDeps extends AttemptDeps, BatchEndDeps, FindScraperDeps {
   readonly settings: { readonly settleEveryMs: number; readonly leaseMs: number };
   /** Waits until the next item of the job may begin; null if it may begin now. */
   readonly paceItem: (jobId: string, place: Place, signal: AbortSignal) => Promise<unknown> | null;
@@ -34,7 +33,7 @@ export interface BatchDeps extends AttemptDeps, BatchEndDeps {
  * because an expired lease counts against its items as if one of them had killed its worker.
  */
 export async function runBatch(deps: BatchDeps, lease: Lease, place: Place, signal: AbortSignal): Promise<BatchEnd> {
-  const scope = new BatchScope();
+  const scope = new BatchScope(lease.items);
   try {
     return await runItems(deps, { lease, place, scope, wanted: new Wanted(deps, lease) }, signal);
   } finally {
@@ -145,7 +144,7 @@ async function runItem(
     }
     if (order === 'gone') return 'gone';
     if (order === 'not-now') return 'drained';
-    const scraper = await findScraper(deps.scrapers, order.scraperId);
+    const scraper = await findScraper(deps, order);
     const job = { jobId, order, scraper, gate: () => deps.gateOf(jobId, place), batch: scope };
     if (lease.suspect && !(await deps.leases.begin(lease.token, item.seq))) return 'not-ours';
     await deps.faults.at('after-claim-before-work');
@@ -157,6 +156,8 @@ async function runItem(
     if (error instanceof StorageTrouble) return 'storage';
     if (deps.isLost(signal)) return 'lost';
     deps.onError(`item ${item.itemId} of job ${lease.ref.jobId}`, error);
+    // However long it takes: the items had no chance, and another worker may reach it.
+    if (error instanceof RecordingUnreachable) return { error, delayMs: ASK_AGAIN_MS };
     const next = deps.ownErrors.note(lease, item);
     if (next.kind === 'give-back') return { error, delayMs: next.delayMs };
     const outcome = { kind: 'failed', failure: ownErrorFailure(error) } as const;
@@ -164,6 +165,9 @@ async function runItem(
     return { seq: item.seq, attempt: item.attempt, outcome, tries: 1, startedAt, durationMs, ...usageOf(meter) };
   }
 }
+
+/** Between two tries to get the recording of a job. */
+const ASK_AGAIN_MS = 5000;
 
 /**
  * A claim may have been delayed, and most of its lease may be over before any work is done; the first heartbeat might

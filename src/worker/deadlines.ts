@@ -1,4 +1,5 @@
 import type { Clock } from '../ports/clock.ts';
+import type { ItemTime } from './item-time.ts';
 
 /** Called when the time is over, or when the work was taken from us. */
 type OnEnd = (why: 'late' | 'aborted') => void;
@@ -16,8 +17,8 @@ export class Deadlines {
   }
 
   /** `onEnd` is called at most once, and never after `end` of the result was called. */
-  watch(ms: number, signal: AbortSignal, onEnd: OnEnd): Watch {
-    const watch = new Watch(this.#clock, ms, signal, onEnd);
+  watch(time: ItemTime, signal: AbortSignal, onEnd: OnEnd): Watch {
+    const watch = new Watch(this.#clock, time, signal, onEnd);
     this.#begun.push(watch);
     if (this.#begun.length === 1) void this.#armSoon();
     return watch;
@@ -33,16 +34,16 @@ export class Deadlines {
 
 class Watch {
   readonly #clock: Clock;
-  readonly #until: number;
+  readonly #time: ItemTime;
   readonly #signal: AbortSignal;
   readonly #onEnd: OnEnd;
   #isOver = false;
   #timer: AbortController | null = null;
   readonly #onAbort = () => this.#tell('aborted');
 
-  constructor(clock: Clock, ms: number, signal: AbortSignal, onEnd: OnEnd) {
+  constructor(clock: Clock, time: ItemTime, signal: AbortSignal, onEnd: OnEnd) {
     this.#clock = clock;
-    this.#until = clock.elapsed() + ms;
+    this.#time = time;
     this.#signal = signal;
     this.#onEnd = onEnd;
   }
@@ -55,7 +56,16 @@ class Watch {
     }
     this.#signal.addEventListener('abort', this.#onAbort, { once: true });
     this.#timer = new AbortController();
-    void this.#clock.sleep(this.#until - this.#clock.elapsed(), this.#timer.signal).then(() => this.#tell('late'));
+    void this.#sleepThrough(this.#timer.signal);
+  }
+
+  /** The time may have stood still meanwhile: then some of it is left. */
+  async #sleepThrough(ended: AbortSignal): Promise<void> {
+    while (!this.#isOver) {
+      const leftMs = this.#time.remainingMs();
+      if (leftMs <= 0 && !this.#time.isStopped) this.#tell('late');
+      else await this.#clock.sleep(this.#time.isStopped ? Math.max(leftMs, STOPPED_LOOK_MS) : leftMs, ended);
+    }
   }
 
   /** The work has ended by itself. */
@@ -72,6 +82,9 @@ class Watch {
     this.#onEnd(why);
   }
 }
+
+/** How often stopped time is looked at, if so little is left of it. */
+const STOPPED_LOOK_MS = 100;
 
 /** An abort without a reason creates an exception with a stack trace: a quarter of the cost of an empty item. */
 const OVER = 'the work is over';

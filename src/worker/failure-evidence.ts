@@ -1,3 +1,4 @@
+import type { ArtifactKind } from '../domain/artifact.ts';
 import { errorMessage } from '../domain/error-message.ts';
 import type { Failure, FailureType } from '../domain/failure.ts';
 import type { ItemInput } from '../domain/item.ts';
@@ -93,8 +94,10 @@ export class AttemptEvidence {
     // What a browser shows is not the answer to one request, and a visit of requests could not be replayed in it.
     if (evidence !== undefined) {
       this.#giveBack = this.#kept.reserve(this.#attempt, failure, this.#most);
-      const hasPage = artifacts.some(({ kind }) => kind === 'html' || kind === 'page');
-      return this.#giveBack === null || hasPage ? [] : [evidence.page];
+      if (this.#giveBack === null) return [];
+      const has = (...kinds: readonly ArtifactKind[]) => artifacts.some(({ kind }) => kinds.includes(kind));
+      const { page, picture } = evidence;
+      return [...(has('html', 'page') ? [] : [page]), ...(picture === undefined || has('screenshot') ? [] : [picture])];
     }
     // A request without an answer has no page, and the previous page is not the one that failed.
     if (seen.last?.kind !== 'answer') return [];

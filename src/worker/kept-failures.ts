@@ -56,8 +56,8 @@ class JobGroups {
     const kind = groupOf(failure);
     const found = this.#among(attempt, kind).find((group) => isSameProblem(group.kind, kind));
     if (found !== undefined) return found;
-    // As in the ledger: beyond this many, those of a type share one group.
-    const own = this.#size < MAX_GROUPS ? kind : otherGroup(failure.type);
+    // As in the ledger: beyond this many, those of a type and step share one group.
+    const own = this.#size < MAX_GROUPS ? kind : otherGroup(failure);
     const group = this.#among(attempt, own).find((each) => isSameProblem(each.kind, own));
     return group ?? this.#add(attempt, own);
   }

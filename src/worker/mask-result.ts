@@ -1,6 +1,7 @@
 import { ARTIFACTS } from '../domain/artifact.ts';
 import type { SeenTry } from '../domain/failed-try.ts';
 import type { Failure } from '../domain/failure.ts';
+import type { SeenStep } from '../domain/recording/step-statistics.ts';
 import type { Secrets } from '../domain/secrets.ts';
 import type { ProducedArtifact, ScrapeResult } from '../scraping/scraper.ts';
 
@@ -22,13 +23,24 @@ export function maskTry(seen: SeenTry, secrets: Secrets): SeenTry {
 }
 
 function maskFailure(failure: Failure, secrets: Secrets): Failure {
-  const { message, cause, place } = failure;
+  const { message, cause, place, step } = failure;
   return {
     ...failure,
     message: secrets.mask(message),
     cause: cause === null ? null : secrets.mask(cause),
     ...(place === undefined ? {} : { place: secrets.mask(place) }),
+    ...(step === undefined ? {} : { step: { ...step, label: secrets.mask(step.label) } }),
   };
+}
+
+/** A recording may hold a secret where it should name an input. */
+export function maskSteps(steps: readonly SeenStep[], secrets: Secrets): readonly SeenStep[] {
+  if (!secrets.hasAny) return steps;
+  return steps.map((each) => ({
+    ...each,
+    step: { ...each.step, label: secrets.mask(each.step.label) },
+    selectors: each.selectors.map((selector) => secrets.mask(selector)),
+  }));
 }
 
 function maskArtifact(artifact: ProducedArtifact, secrets: Secrets): ProducedArtifact {

@@ -15,6 +15,7 @@ import type { UsageMeter } from '../scraping/usage-meter.ts';
 import { AttemptGate } from './attempt-gate.ts';
 import type { Deadlines } from './deadlines.ts';
 import { FailedResults } from './failed-results.ts';
+import { ItemTime } from './item-time.ts';
 import type { JobLadders } from './job-ladders.ts';
 import { type TriedItem, TryContext } from './try-context.ts';
 import { untilDeadline } from './until-deadline.ts';
@@ -82,8 +83,7 @@ export async function tryUntilDecided(
   for (let tryNumber = 1; ; tryNumber += 1) {
     const { proxyType } = climb;
     const context = new TryContext(item.input, attempt, { tryNumber, identity, proxyType, proxySession, proxyFaults });
-    const time = { remainingMs: attempt.remainingMs(), itemTimeMs: attempt.itemTimeMs };
-    const result = await untilDeadline(deadlines, () => scraper.scrape(context), time, signal);
+    const result = await untilDeadline(deadlines, () => scraper.scrape(context), attempt.time, signal);
     context.end();
     if (result === 'aborted' || result.kind !== 'failed') {
       climb.ended(result);
@@ -91,7 +91,7 @@ export async function tryUntilDecided(
     }
 
     const { gate } = attempt;
-    const so = { tries: tryNumber, proxyFaults, remainingMs: attempt.remainingMs() };
+    const so = { tries: tryNumber, proxyFaults, remainingMs: attempt.time.remainingMs() };
     const isHeld = isHeldByHost(result.failure, standingOf(gate), so.remainingMs);
     const decision = afterAttempt(so, result.failure, policy.retries, clock.chance());
     const retry = isHeld || decision.kind === 'give-up' ? 'go' : takeRetry(gate, result.failure);
@@ -126,10 +126,10 @@ class AttemptTools implements TriedItem {
   readonly batch: BatchScope;
   readonly usage: UsageMeter;
   readonly clock: Clock;
+  readonly time: ItemTime;
   readonly store: Pick<ResultStore, 'draft'>;
   readonly drafts: Draft[];
   readonly #deps: TryDeps;
-  readonly #begunAt: number;
   #gate: AttemptGate | null = null;
   #tools: ScrapeTools | null = null;
 
@@ -142,18 +142,10 @@ class AttemptTools implements TriedItem {
     this.batch = deps.batch;
     this.usage = deps.meter;
     this.clock = deps.clock;
+    this.time = new ItemTime(deps.clock, itemTimeMs(order.policy));
     this.store = deps.store;
     this.drafts = drafts;
     this.#deps = deps;
-    this.#begunAt = deps.clock.elapsed();
-  }
-
-  get itemTimeMs(): number {
-    return itemTimeMs(this.policy);
-  }
-
-  remainingMs(): number {
-    return this.itemTimeMs - elapsedSince(this.#begunAt, this.clock);
   }
 
   get gate(): AttemptGate {

@@ -8,6 +8,7 @@ import type { Draft, ResultStore } from '../ports/result-store.ts';
 import type { BatchScope } from '../scraping/batch-scope.ts';
 import type { ScrapeContext, ScrapeTools } from '../scraping/scraper.ts';
 import type { UsageMeter } from '../scraping/usage-meter.ts';
+import type { ItemTime } from './item-time.ts';
 
 /** What all tries of one attempt share. */
 export interface TriedItem {
@@ -22,8 +23,7 @@ export interface TriedItem {
   readonly store: Pick<ResultStore, 'draft'>;
   /** Drafts that were opened and not discarded. */
   readonly drafts: Draft[];
-  /** What is left of the item's time, in milliseconds. */
-  remainingMs(): number;
+  readonly time: ItemTime;
   tools(): ScrapeTools;
 }
 
@@ -122,10 +122,14 @@ export class TryContext<Input = ItemInput> implements Omit<ScrapeContext, 'input
   get isRetried(): (failure: Failure) => boolean {
     return (failure) => {
       const { tryNumber: tries, proxyFaults } = this.#place;
-      const so = { tries, proxyFaults, remainingMs: this.#item.remainingMs() };
+      const so = { tries, proxyFaults, remainingMs: this.#item.time.remainingMs() };
       // Assumes the longest wait: what a scraper leaves to another try must not be lost because there is none.
       return afterAttempt(so, failure, this.policy.retries, LONGEST_WAIT).kind === 'retry';
     };
+  }
+
+  get waitUncounted(): <T>(wait: () => Promise<T>) => Promise<T> {
+    return (wait) => this.#item.time.stopDuring(wait);
   }
 
   get draft(): () => Draft {

@@ -16,18 +16,16 @@ import type { Lease } from '../ports/ledger.ts';
 import type { Draft } from '../ports/result-store.ts';
 import { StorageTrouble } from '../ports/storage-trouble.ts';
 import { BatchScope } from '../scraping/batch-scope.ts';
-import type { ScraperRegistry } from '../scraping/registry.ts';
 import type { ProducedArtifact, ScrapeResult } from '../scraping/scraper.ts';
 import { UsageMeter } from '../scraping/usage-meter.ts';
 import type { AttemptDeps } from './attempt.ts';
 import type { BatchDeps } from './batch.ts';
-import { findScraper } from './find-scraper.ts';
+import { type FindScraperDeps, findScraper } from './find-scraper.ts';
 import { maskResult } from './mask-result.ts';
 import type { Place } from './slots.ts';
 import { tryUntilDecided } from './tries.ts';
 
-export interface ControlDeps extends AttemptDeps {
-  readonly scrapers: Pick<ScraperRegistry, 'find'>;
+export interface ControlDeps extends AttemptDeps, FindScraperDeps {
   readonly latestOrder: BatchDeps['latestOrder'];
   readonly gateOf: BatchDeps['gateOf'];
 }
@@ -63,7 +61,7 @@ async function scrape(
   { input }: ControlItem,
   signal: AbortSignal,
 ): Promise<ScrapeResult | HeldControl | 'aborted'> {
-  const scraper = await findScraper(deps.scrapers, order.scraperId);
+  const scraper = await findScraper(deps, order);
   if ('unusable' in scraper) return failed(scraper.unusable);
   const drafts: Draft[] = [];
   const job = { jobId, order, scraper };

@@ -4,18 +4,19 @@ import { checkedResult } from '../scraping/checked-result.ts';
 import type { ScrapeResult } from '../scraping/scraper.ts';
 import { thrownFailure } from '../scraping/thrown-failure.ts';
 import type { Deadlines } from './deadlines.ts';
+import type { ItemTime } from './item-time.ts';
 
 /** The slot is free when the time is over by our clock, whether or not the scraper has noticed. */
 export async function untilDeadline(
   deadlines: Deadlines,
   work: () => unknown,
-  time: { readonly remainingMs: number; readonly itemTimeMs: number },
+  time: ItemTime,
   signal: AbortSignal,
 ): Promise<ScrapeResult | 'aborted'> {
   if (signal.aborted) return 'aborted';
   const { promise, resolve, reject } = Promise.withResolvers<ScrapeResult | 'aborted'>();
-  const watch = deadlines.watch(time.remainingMs, signal, (why) => {
-    resolve(why === 'aborted' ? 'aborted' : tooLate(time.itemTimeMs));
+  const watch = deadlines.watch(time, signal, (why) => {
+    resolve(why === 'aborted' ? 'aborted' : tooLate(time.allMs));
   });
   workSafely(work).then(resolve, reject);
   try {
@@ -25,8 +26,8 @@ export async function untilDeadline(
   }
 }
 
-function tooLate(itemTimeMs: number): ScrapeResult {
-  return { kind: 'failed', failure: failure('timeout', `item took longer than ${itemTimeMs / 1000} s`) };
+function tooLate(allMs: number): ScrapeResult {
+  return { kind: 'failed', failure: failure('timeout', `item took longer than ${allMs / 1000} s`) };
 }
 
 async function workSafely(work: () => unknown): Promise<ScrapeResult> {

@@ -1,10 +1,12 @@
 import type { Lane } from '../domain/lane.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { WorkerGate } from '../ports/host-gate.ts';
+import type { WorkerRecordings } from '../ports/kept-recordings.ts';
 import type { Lease, WorkerLeases } from '../ports/ledger.ts';
 import { StorageTrouble } from '../ports/storage-trouble.ts';
 import type { Delivery, WorkerQueue } from '../ports/work-queue.ts';
 import type { Taken, WorkSource } from '../ports/work-source.ts';
+import { RecordingScrapers } from '../scraping/recording-scrapers.ts';
 import type { ScraperRegistry } from '../scraping/registry.ts';
 import type { ScrapeTools } from '../scraping/scraper.ts';
 import type { AttemptDeps } from './attempt.ts';
@@ -229,9 +231,10 @@ export class Worker {
   }
 
   #depsOfBatches(): BatchDeps {
-    const { tools, clock, leases } = this.#deps;
+    const { tools, clock, leases, recordings } = this.#deps;
     return {
       ...this.#deps,
+      recorded: new RecordingScrapers({ recordings, clock }),
       ladders: this.#ladders,
       evidence: this.#evidence,
       deadlines: new Deadlines(clock),
@@ -317,6 +320,7 @@ export interface WorkerDeps
   readonly queue: Pick<WorkerQueue, 'ack'>;
   readonly leases: Omit<WorkerLeases, 'claim'>;
   readonly scrapers: ScraperRegistry;
+  readonly recordings: WorkerRecordings;
   readonly heartbeat: Heartbeat;
   readonly clock: Clock;
   readonly settings: WorkerSettings;

@@ -5,6 +5,9 @@ import { DatabaseSync } from 'node:sqlite';
 import { test } from 'node:test';
 import { MIGRATIONS, migrate } from '../../src/adapters/embedded/ledger/schema.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
+import { failuresByStep } from '../../src/domain/recording/step-failures.ts';
+import { addSpan, NO_SPANS } from '../../src/domain/recording/step-spans.ts';
+import { addSeen, NO_STEPS } from '../../src/domain/recording/step-statistics.ts';
 import {
   allItems,
   change,
@@ -16,7 +19,7 @@ import {
   runAll,
   takeOne,
 } from '../contract/ledger/hands.ts';
-import { failedWith, NOW, partOf, sourcePage } from '../support/builders.ts';
+import { failedAtStep, failedWith, NOW, partOf, sourcePage } from '../support/builders.ts';
 import { dataDirOf, openIn } from './embedded-support.ts';
 
 const userVersion = (db: DatabaseSync) => db.prepare('PRAGMA user_version').get()?.['user_version'];
@@ -53,6 +56,24 @@ test('a ledger opened twice in a row is migrated once', async (t) => {
   assert.equal((await jobOf(second.ledger, jobId)).counts.total, 1);
 });
 
+test('what was seen of steps, and at which of them items failed, is there after a restart', async (t) => {
+  const dataDir = dataDirOf(t);
+  const first = openIn(t, dataDir);
+  const jobId = await givenJob(first.ledger, { items: 2 });
+  await runAll(first.ledger, jobId, failedAtStep('4', 'timeout'));
+  const step = { path: '4', label: 'click "Search"' };
+  const seen = { step, selectors: ['#go', 'text/Search'], spans: addSpan(NO_SPANS, 20), alternative: 1 };
+  await first.stepRecords.report([{ jobId, steps: addSeen(NO_STEPS, [seen], NOW) }]);
+  const read = async ({ ledger, stepRecords }: ReturnType<typeof openIn>) => ({
+    steps: await stepRecords.ofJob(await jobOf(ledger, jobId)),
+    failures: failuresByStep(await ledger.failureGroups(jobId, 10)),
+  });
+  const before = await read(first);
+  assert.deepEqual([before.steps[0]?.matched, before.failures.steps[0]?.count], [[0, 1], 2]);
+  await first.close();
+  assert.deepEqual(await read(openIn(t, dataDir)), before);
+});
+
 test('a ledger of the first version is read as it was, and takes what is new', async (t) => {
   const dataDir = dataDirOf(t);
   const first = openIn(t, dataDir);
@@ -64,7 +85,8 @@ test('a ledger of the first version is read as it was, and takes what is new', a
   const file = new DatabaseSync(join(dataDir, 'ledger.db'));
   file.exec(`ALTER TABLE items DROP COLUMN source; ALTER TABLE failure_groups DROP COLUMN page;
     ALTER TABLE failure_groups DROP COLUMN place; ALTER TABLE failure_groups DROP COLUMN first_at;
-    ALTER TABLE failure_groups DROP COLUMN last_at; DROP TABLE item_groups; DROP TABLE host_settings; DROP TABLE shares;
+    ALTER TABLE failure_groups DROP COLUMN last_at; ALTER TABLE failure_groups DROP COLUMN step; DROP TABLE step_seen;
+    DROP TABLE item_groups; DROP TABLE host_settings; DROP TABLE shares; DROP TABLE scrape_runs; DROP TABLE run_items;
     DROP TABLE host_seen; DROP TABLE sites; DROP TABLE site_rows; ALTER TABLE jobs DROP COLUMN usage; ALTER TABLE jobs DROP COLUMN discovery;
     ALTER TABLE items DROP COLUMN depth; ALTER TABLE returned DROP COLUMN held_at;
     ALTER TABLE returned DROP COLUMN held_until; ALTER TABLE jobs ADD COLUMN ready_at REAL NOT NULL DEFAULT 0;

@@ -23,10 +23,10 @@ function renewals(owner: TestOwner): number {
   return owner.calls('renew').length;
 }
 
-function startThread(owner: TestOwner, onTrouble: (error: unknown) => void): Heartbeat {
+function startThread({ socketPath }: Pick<TestOwner, 'socketPath'>, onTrouble: (error: unknown) => void): Heartbeat {
   return startHeartbeatThread({
     entry: new URL('heartbeat-entry.ts', import.meta.url),
-    connectWith: { socketPath: owner.socketPath, workerId: 'worker-1' },
+    connectWith: { socketPath, workerId: 'worker-1' },
     slots: 4,
     leaseMs: LEASE_MS,
     hangLimitMs: TEN_MINUTES,
@@ -129,6 +129,14 @@ withOwner(
     },
   },
 );
+
+test('a thread with nothing to renew does not connect', async () => {
+  const troubles: unknown[] = [];
+  const heartbeat = startThread({ socketPath: '/nowhere/socket\0' }, (error) => troubles.push(error));
+  // The first beat comes before the thread hears of anything.
+  await heartbeat.stop();
+  assert.deepEqual(troubles, []);
+});
 
 withOwner('a thread that is stopped says goodbye and asks no more', async (owner) => {
   const heartbeat = startThread(owner, LATE_IS_FINE);

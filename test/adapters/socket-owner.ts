@@ -19,6 +19,7 @@ import type { BatchRef } from '../../src/ports/work-queue.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { openMemoryHostSettings } from '../support/memory/host-settings.ts';
 import { openMemoryHostShares } from '../support/memory/host-shares.ts';
+import { openMemoryRecordings } from '../support/memory/recordings.ts';
 import { openMemorySiteData } from '../support/memory/site-data.ts';
 
 /** An owner with a real socket, a real queue and a ledger that says yes to everything and remembers it. */
@@ -78,8 +79,10 @@ export class TestOwner {
       hostSettings: openMemoryHostSettings(),
       hostShares: openMemoryHostShares(),
       hostRecords: { report: async (reports) => note('report', [reports]) },
+      stepRecords: { report: async (reports) => note('reportSteps', [reports]) },
       itemWaits: this.itemWaits,
       siteData: openMemorySiteData().siteData,
+      recordings: openMemoryRecordings().recordings,
       ledger: noted,
       queue,
       socketPath,

@@ -41,7 +41,8 @@ async function spyInPlaceOf(owner: TestOwner) {
         if (kind === 'hello') socket.write(framesOf(['welcome', { protocol: PROTOCOL_VERSION }]));
         if (kind !== 'calls') continue;
         frames.push(calls);
-        socket.write(framesOf(['replies', ...calls.map(([id]) => [id, true])]));
+        const answered = calls.filter(([id]) => id !== 0);
+        socket.write(framesOf(['replies', ...answered.map(([id]) => [id, true])]));
       }
     });
   });
@@ -80,9 +81,48 @@ withOwner('acknowledgements made in one turn are one call, and each knows when i
   spy.close();
 });
 
+const ASSET = {
+  kind: 'asset',
+  key: { site: 'docs', path: '/a.pdf', method: 'asset' },
+  url: 'https://docs.test/a.pdf',
+  at: 1,
+} as const;
+
+withOwner('what needs no answer travels with the next call, before it', async (owner) => {
+  const spy = await spyInPlaceOf(owner);
+  const worker = await owner.worker();
+  await worker.siteData.pages.tell([ASSET]);
+  await worker.leases.begin('token', 1);
+  assert.deepEqual(spy.frames, [
+    [
+      [0, 'notePages', [ASSET]],
+      [1, 'begin', 'token', 1],
+    ],
+  ]);
+  await worker.close();
+  spy.close();
+});
+
+withOwner('a worker that leaves has said everything', async (owner) => {
+  const worker = await owner.worker();
+  await worker.siteData.pages.tell([ASSET]);
+  await worker.close();
+  await owner.left();
+  const next = await owner.worker();
+  assert.equal((await next.siteData.pages.look([ASSET.key]))[0]?.type, 'asset');
+});
+
+withOwner('only what can be lost may be said without waiting for the answer', async (owner) => {
+  const stranger = await owner.stranger();
+  stranger.say(helloOf('worker-1'), ['calls', [0, 'begin', 'token', 1]]);
+  await owner.left();
+  const [reason] = owner.events.flatMap((event) => (event.kind === 'worker-left' ? [event.reason] : []));
+  assert.match(reason ?? '', /begin needs an answer/);
+});
+
 withOwner('the owner answers the calls of one frame in few frames', async (owner) => {
   const stranger = await owner.stranger();
-  const calls = Array.from({ length: 500 }, (_, id) => [id, 'begin', `token-${id}`, id]);
+  const calls = Array.from({ length: 500 }, (_, seq) => [seq + 1, 'begin', `token-${seq}`, seq]);
   stranger.say(helloOf('worker-1'), ['calls', ...calls]);
   const [, replies] = await stranger.hears(2);
   assert.equal((replies as unknown[]).length, 501);
@@ -118,10 +158,10 @@ withOwner('what is taken is claimed under the name that the worker gave when it 
 withOwner('an owner knows the calls that a worker makes, and no others', async (owner) => {
   const stranger = await owner.stranger();
   const others = ['claim', 'receive', 'giveBack', 'abandon', 'send', 'toString', '__proto__', 'constructor', 7, null];
-  stranger.say(helloOf('worker-1'), ['calls', ...others.map((method, id) => [id, method, [], 1, 1])]);
+  stranger.say(helloOf('worker-1'), ['calls', ...others.map((method, index) => [index + 1, method, [], 1, 1])]);
   const [, replies] = await stranger.hears(2);
   for (const [id, , error] of (replies as [number, unknown, { name: string; message: string }][]).slice(1)) {
-    assert.deepEqual(error, { name: 'BadCall', message: `bad call: there is no method ${others[id]}` });
+    assert.deepEqual(error, { name: 'BadCall', message: `bad call: there is no method ${others[id - 1]}` });
   }
 });
 

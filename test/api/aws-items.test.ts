@@ -1,5 +1,6 @@
 import { startAwsService } from '../support/aws/service.ts';
 import { eventCases } from './suite/event-cases.ts';
+import { extractionCases } from './suite/extraction-cases.ts';
 import { itemCases } from './suite/item-cases.ts';
 import { linkCases } from './suite/link-cases.ts';
 import { openClient } from './suite/made-jobs.ts';
@@ -7,6 +8,7 @@ import { resultCases } from './suite/result-cases.ts';
 
 const client = await openClient(startAwsService);
 itemCases(client);
-await resultCases(client, startAwsService);
+resultCases(client);
 linkCases(client, { hasLinks: true });
 eventCases(client);
+extractionCases(client);

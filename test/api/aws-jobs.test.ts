@@ -1,16 +1,34 @@
 import { startAwsService } from '../support/aws/service.ts';
+import { sized } from '../support/sized.ts';
+import { whileLoading } from '../support/while-loading.ts';
+import { accessCases } from './suite/access-cases.ts';
 import { controlCases } from './suite/control-cases.ts';
 import { createCases } from './suite/create-cases.ts';
 import { jobCases } from './suite/job-cases.ts';
-import { openClient } from './suite/made-jobs.ts';
+import { largeCases } from './suite/large-cases.ts';
+import { openClient, openStillClient } from './suite/made-jobs.ts';
 import { planCases } from './suite/plan-cases.ts';
 import { removalCases } from './suite/removal-cases.ts';
+import { serviceCases } from './suite/service-cases.ts';
 import { stateCases } from './suite/state-cases.ts';
+import { stopCases } from './suite/stop-cases.ts';
 
 const client = await openClient(startAwsService);
-createCases(client);
-controlCases(client);
-jobCases(client);
-planCases(client);
-removalCases(client);
-await stateCases(client, startAwsService);
+const still = await openStillClient(startAwsService);
+await whileLoading(async () => {
+  // First, while nothing is in the queues.
+  serviceCases(client, still);
+  createCases(client);
+  controlCases(client);
+  jobCases(client);
+  planCases(client);
+  removalCases(client);
+  stateCases(client, still);
+  await largeCases(startAwsService);
+  // Keys are checked before the backend is asked for anything, and connections are ended above it, too: the embedded
+  // services have these cases in every run.
+  if (sized({ quick: false, slow: true })) {
+    await accessCases(client, startAwsService);
+    stopCases(startAwsService);
+  }
+});

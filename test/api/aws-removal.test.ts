@@ -44,13 +44,14 @@ after(async () => {
   await emulators.stop();
 });
 
-/** One at a time: the service of the test before would lead, and do the work. */
-async function start(): Promise<Client> {
-  for (const former of services.splice(0)) await former.stop();
+async function openClient(): Promise<Client> {
   const service = await startService({ backend: { kind: 'aws', ...names }, leaseMs: 4000 });
   services.push(service);
   return await Client.of(service);
 }
+
+/** For all tests; the last one ends it. */
+const client = await openClient();
 
 function shut(): () => void {
   const { promise, resolve } = Promise.withResolvers<void>();
@@ -71,7 +72,6 @@ async function assertWhole(client: Client, jobId: string, count: number): Promis
 }
 
 test('the id of a job is taken until its last key is gone, and the next job of that id loses nothing', async () => {
-  const client = await start();
   await client.run(newJob('parcels', 6));
   const open = shut();
   const deleted = await client.ask('DELETE', '/jobs/parcels');
@@ -100,7 +100,6 @@ test('the id of a job is taken until its last key is gone, and the next job of t
 });
 
 test('of two that delete a job the slower one does not delete the next job of that id', async () => {
-  const client = await start();
   await client.run(newJob('twice', 6));
   const open = Promise.withResolvers<void>();
   slower = open.promise;
@@ -117,14 +116,13 @@ test('of two that delete a job the slower one does not delete the next job of th
 });
 
 test('a removal that the service could not end is ended by the next one', async () => {
-  const client = await start();
   await client.run(newJob('left', 5));
   const open = shut();
   assert.equal((await client.ask('DELETE', '/jobs/left')).status, 202);
   const stopping = client.service.stop();
   open();
   await stopping;
-  const next = await start();
+  const next = await openClient();
   await next.deleteJob('left');
   assert.equal((await next.run(newJob('left', 5))).summary.success, 5);
   await assertWhole(next, 'left', 5);

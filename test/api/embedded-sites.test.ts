@@ -4,15 +4,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
 import type { SiteAnswer, SitesAnswer } from '../../src/contract/site-answers.ts';
+import { whileLoading } from '../support/while-loading.ts';
 import { startService } from './service.ts';
 import { Client } from './suite/client.ts';
 import { discoverCases } from './suite/discover-cases.ts';
 import { siteCases } from './suite/site-cases.ts';
 import { sitePageCases } from './suite/site-page-cases.ts';
 
-await siteCases(startService);
-await sitePageCases(startService, { knowsLanes: true });
-await discoverCases(startService);
+await whileLoading(async () => {
+  await siteCases(startService);
+  await sitePageCases(startService, { knowsLanes: true });
+  await discoverCases(startService);
+});
 
 const folder = mkdtempSync(join(tmpdir(), 'trawl-sites-'));
 after(() => rmSync(folder, { recursive: true, force: true }));

@@ -13,14 +13,17 @@ import { NO_PRICES } from '../../src/domain/prices.ts';
 import { openLog } from '../../src/main/log.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import { NO_ITEM_WAITS } from '../../src/ports/item-waits.ts';
-import { openCatalog } from '../../src/scraping/catalog.ts';
 import { loadScrapers } from '../../src/scraping/registry.ts';
 import { nextEvent, tempDataDir } from '../flow/engine.ts';
 import { openEngineHere } from '../flow/in-process.ts';
+import { openFileCatalog } from '../support/file-catalog.ts';
 import { openMemoryHostPauses } from '../support/memory/host-pauses.ts';
 import { openMemoryHostRecords } from '../support/memory/host-records.ts';
 import { openMemoryHostSettings } from '../support/memory/host-settings.ts';
+import { openMemoryRecordings } from '../support/memory/recordings.ts';
+import { openMemoryRuns } from '../support/memory/run-book.ts';
 import { openMemorySiteData } from '../support/memory/site-data.ts';
+import { openMemoryStepRecords } from '../support/memory/step-records.ts';
 import { untilTrue } from '../support/until.ts';
 import { ask, startService } from './service.ts';
 import { Client, noopItems } from './suite/client.ts';
@@ -47,8 +50,10 @@ async function startFragile() {
       hostPauses: openMemoryHostPauses(),
       hostSettings: openMemoryHostSettings(),
       hostRecords: openMemoryHostRecords(ledger),
+      stepRecords: openMemoryStepRecords(ledger),
       itemWaits: NO_ITEM_WAITS,
       ...openMemorySiteData(),
+      runs: openMemoryRuns(),
       fileSites: new Map(),
       siteInspector: { inspect: async () => ({ kind: 'unreadable' as const, message: 'there is no web here' }) },
       clock,
@@ -57,9 +62,12 @@ async function startFragile() {
       version: '0.0.0',
     },
     digest: (text: string) => hash('sha256', text),
-    catalog: openCatalog(await loadScrapers([SHIPPED])),
+    ...openMemoryRecordings(),
+    catalog: openFileCatalog(await loadScrapers([SHIPPED])),
     defaultScraper: 'example-mock',
     prices: NO_PRICES,
+    runService: { problem: 'no ETL API' },
+    browserProvider: 'local',
     servedLanes: () => null,
     proxyProblem: () => null,
     standing: () => controller.standing(),
@@ -76,7 +84,10 @@ async function startFragile() {
   };
   after(stop);
   const recovered = () => nextEvent(engine, ({ kind }) => kind === 'storage-recovered');
-  const client = await Client.of({ url, ask: (method, path, asked = {}) => ask(url + path, method, asked), stop });
+  const client = await Client.of({
+    ...{ url, backend: 'embedded', stop },
+    ask: (method, path, asked = {}) => ask(url + path, method, asked),
+  });
   return { client, disk, embedded, recovered, dataDir };
 }
 

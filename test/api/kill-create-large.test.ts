@@ -30,9 +30,11 @@ test('a controller that is killed while a large job is read leaves all of it or 
   const moments: readonly Moment[] = [
     ...sized({ quick: [0.999], slow: [0.3, 0.999] }).map((share) => ({ share, kill: 'after-ms' as const, at: 50 })),
     { kill: 'at-fault', faults: 'between-draft-chunks' },
-    { kill: 'at-fault', faults: 'between-draft-chunks:0.2' },
     { kill: 'at-fault', faults: 'after-draft-before-commit' },
-    ...sized<readonly Moment[]>({ quick: [], slow: [{ kill: 'at-fault', faults: 'after-draft-before-commit' }] }),
+    ...sized<readonly string[]>({
+      quick: [],
+      slow: ['between-draft-chunks:0.2', 'after-draft-before-commit'],
+    }).map((faults) => ({ kill: 'at-fault' as const, faults })),
     ...sized({ quick: [300_000], slow: [1_000, 300_000, 900_000] }).map((at) => ({ kill: 'log-grown' as const, at })),
     { kill: 'answered' },
   ];

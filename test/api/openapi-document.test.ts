@@ -124,7 +124,7 @@ test('every event of a job is described, with its name and its data', () => {
     assert.ok(Object.keys(data?.properties ?? {}).includes('job_id'), $ref);
     return (event as { const?: string } | undefined)?.const;
   });
-  assert.deepEqual(names, ['status', 'progress', 'items', 'end', 'gone', 'reset']);
+  assert.deepEqual(names, ['status', 'progress', 'items', 'warnings', 'end', 'gone', 'reset']);
 });
 
 test('the bodies of a new job and of a change of its policy are named, and a change has no defaults', () => {
@@ -153,10 +153,12 @@ test('headers are told: those that a request may have, and those that come with 
   );
   assert.deepEqual(taken.sort(), [
     'addItems Content-Encoding',
+    'addScrapeRunItems Content-Encoding',
     'createBulkJob Content-Encoding',
     'createBulkJob Idempotency-Key',
     'createJob Content-Encoding',
     'createJob Idempotency-Key',
+    'createScrapeRun Content-Encoding',
     'downloadArtifact Accept-Encoding',
     'downloadArtifact If-None-Match',
     'downloadArtifact If-Range',
@@ -164,6 +166,7 @@ test('headers are told: those that a request may have, and those that come with 
     'indexSite Idempotency-Key',
     'planJob Content-Encoding',
     'watchJob Last-Event-ID',
+    'watchScrapeRun Last-Event-ID',
   ]);
   const given = (id: string, status: number) => Object.keys(operation(id).responses[status]?.headers ?? {}).sort();
   assert.deepEqual(given('createJob', 201), ['Location']);

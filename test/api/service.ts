@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after } from 'node:test';
 import { type Config, loadConfig } from '../../src/config.ts';
+import type { BackendKind } from '../../src/main/backend.ts';
 import { type Engine, openEngine } from '../../src/main/engine.ts';
 
 /** An answer of the API, its JSON parsed where it is some. */
@@ -23,6 +24,7 @@ export interface Asked {
 
 export interface Service {
   readonly url: string;
+  readonly backend: BackendKind;
   readonly engine: Engine;
   readonly dataDir: string;
   ask(method: string, path: string, asked?: Asked): Promise<Answer>;
@@ -57,7 +59,8 @@ export async function startService(overrides: Partial<Config> & { readonly worke
     await stop();
     rmSync(dataDir, { recursive: true, force: true });
   });
-  return { url, engine, dataDir, stop, ask: (method, path, asked = {}) => ask(url + path, method, asked) };
+  const { kind: backend } = config.backend;
+  return { url, backend, engine, dataDir, stop, ask: (method, path, asked = {}) => ask(url + path, method, asked) };
 }
 
 export async function ask(

@@ -91,14 +91,18 @@ test('pop-ups, frames and dialogs are within reach, and none of them stops a pag
     const first = await page.title();
     tab.answerDialogs('dismiss');
     await page.click('#ask');
-    return { data: [owner, inner, first, await page.title()] };
+    const second = await page.title();
+    page.on('dialog', (dialog) => dialog.accept());
+    await page.click('#ask');
+    return { data: [owner, inner, first, second, await page.title()] };
   });
   const log = { debug: () => {}, info: note, warn: note };
   const result = await scraper.scrape(browserContext(t, browser, { policy: SHORT, log }));
-  assert.deepEqual(dataOf(result), ['SMITH', 'inside', 'yes', 'no']);
+  assert.deepEqual(dataOf(result), ['SMITH', 'inside', 'yes', 'no', 'yes']);
   const about = { job_id: 'job-1', item_id: 'item-1' };
   assert.deepEqual(lines[0], { ...about, kind: 'confirm', message: 'a dialog, answered with accept' });
-  assert.equal(lines.length, 4);
+  assert.deepEqual(lines[4], { ...about, kind: 'confirm', message: 'a dialog, left to the scraper' });
+  assert.equal(lines.length, 6);
 });
 
 test('the browser and the HTTP client are one visitor: cookies and user agent are the same', async (t) => {

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -74,6 +75,13 @@ test('a list becomes a tree of Markdown files with a manifest, and a second pull
       ['/missing', 'failed', undefined, 'not_found'],
     ],
   );
+  assert.deepEqual(
+    manifest.links.map(({ type, url: link }: Record<string, string>) => [type, link]),
+    [
+      ['asset', `${url}/docs/a.pdf`],
+      ['unknown', `${url}/blog`],
+    ],
+  );
   const all = readFileSync(join(out, 'llms-full.txt'), 'utf8');
   assert.deepEqual(all.match(/^<!-- .* -->$/gm), [
     ...['/docs', '/docs/guide/start.html', '/docs/guide/start?v=2'].map((path) => `<!-- ${url}${path} -->`),
@@ -84,6 +92,27 @@ test('a list becomes a tree of Markdown files with a manifest, and a second pull
   assert.equal(second.code, EXIT.done, second.stderr);
   const { progress, files: written } = JSON.parse(second.stdout);
   assert.deepEqual([progress.skipped, written, requests.length - asked], [2, 2, 0]);
+});
+
+test('a list becomes a zip, and its manifest lists what was not fetched', async () => {
+  const { pages, run, out, url } = await openSite();
+  const list = pages('/docs', '/docs/a.pdf', '/blog');
+  const refused = await run(list, '--out', `${out}.zip`, '--llms-full');
+  assert.deepEqual(
+    [refused.code, refused.stderr],
+    [EXIT.badUsage, 'trawl: --llms-full is not available for a zip; use a folder with --out\n'],
+  );
+  const { code, stdout, stderr } = await run(list, '--out', `${out}.zip`);
+  assert.equal(code, EXIT.someItemsFailed, stderr);
+  assert.match(stdout, /out\.zip: 1 read, 0 from the cache or left out, 0 failed\n/);
+  const python = `import json,sys,zipfile; z = zipfile.ZipFile(sys.argv[1]); print(json.dumps([z.namelist(), json.loads(z.read('manifest.json'))]))`;
+  const [names, manifest] = JSON.parse(execFileSync('python3', ['-c', python, `${out}.zip`], { encoding: 'utf8' }));
+  assert.deepEqual(names, ['model/index.md', 'manifest.json']);
+  const links = [
+    { type: 'asset', url: `${url}/docs/a.pdf`, site: 'model', path: '/a.pdf' },
+    { type: 'unknown', url: `${url}/blog` },
+  ];
+  assert.deepEqual([manifest.pages.length, manifest.links], [1, links]);
 });
 
 test('URLs of no site are pulled if that is wanted, and named otherwise', async () => {

@@ -71,7 +71,7 @@ test('a newer parse over the pages of a job: what is different is shown, and the
   assert.equal(requests, 4);
 
   const nowhere = await run('extract', 'nothing');
-  assert.deepEqual([nowhere.code, nowhere.stderr], [EXIT.badUsage, 'trawl: There is no job nothing.\n']);
+  assert.deepEqual([nowhere.code, nowhere.stderr], [EXIT.badUsage, 'trawl: Job not found: nothing\n']);
 });
 
 test('a re-extraction that finds nothing different says so, and replaces nothing', async (t) => {

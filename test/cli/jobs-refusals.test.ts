@@ -67,10 +67,10 @@ test('a list that breaks off in the middle is not followed by a problem', async 
   const { url } = await startApi((_, response) => {
     pages += 1;
     if (pages === 1) answerJson(response, { items: [{ item_id: 'a' }], next_cursor: 'more' });
-    else answerJson(response, { status: 404, code: 'job_not_found', detail: 'There is no job j.' }, 404);
+    else answerJson(response, { status: 404, code: 'job_not_found', detail: 'Job not found: j' }, 404);
   });
   const { code, stdout, stderr } = await command(['jobs', 'items', 'j', '--all', '--json', '--url', url]);
-  assert.deepEqual([code, stdout, stderr], [EXIT.badUsage, '{"item_id":"a"}\n', 'trawl: There is no job j.\n']);
+  assert.deepEqual([code, stdout, stderr], [EXIT.badUsage, '{"item_id":"a"}\n', 'trawl: Job not found: j\n']);
 });
 
 test('what was mistyped is told before anything is asked of a server', async () => {

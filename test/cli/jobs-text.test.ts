@@ -24,7 +24,7 @@ function jobOf(changes: Partial<JobAnswer> = {}): JobAnswer {
     ...{ labels: {}, created_at: '2026-11-16T00:00:00.000Z', started_at: null, finished_at: null },
     ...{ progress_pct: 100, summary: SUMMARY, reason: null, round: 1, elapsed_seconds: 5 },
     ...{ eta_seconds: null, items_per_second: null, fenced: 0, replaced_by: null, errors: [], warnings: [] },
-    input: { scraper_id: 's', scraper_version: '1.0.0', items: 10, extracts: null },
+    input: { scraper_id: 's', scraper_version: '1.0.0', items: 10, recording: null, extracts: null },
     progress: { completed: 10, success: 8, skipped: 0, failed: 2, cancelled: 0 },
     workers: { total: 10, completed: 10, in_flight: 0, limit: 3 },
     policy: policySchema.parse({}),
@@ -49,6 +49,38 @@ test('a paused job is over for a command that watches it, unless it may go on by
     [paused('breaker', '2026-11-16T00:00:00.000Z'), paused('storage'), paused('user')],
     [false, false, false],
   );
+});
+
+test('a job of a recording tells what each step took, where items failed, and which selector has stopped matching', () => {
+  const message =
+    'step 4, click "Search": the first selector (#btnGo) matched nothing in 180 of 200 items; the second (text/Search) did';
+  const quiet = { failures: 0, failures_pct: 0, failure_types: [], selectors: [], drift: null };
+  const steps = [
+    {
+      ...{ ...quiet, step: '1', description: 'goto https://county.test/', items: 200, times: 200 },
+      duration_ms: { mean: 400, p50: 340, p90: 1200, max: 3000 },
+    },
+    {
+      ...{ step: '4', description: 'click "Search"', items: 200, times: 200, duration_ms: null, drift: message },
+      ...{ failures: 97, failures_pct: 97, failure_types: [{ type: 'structure_changed' as const, count: 97 }] },
+      selectors: [],
+    },
+  ];
+  const warnings = [{ path: 'steps.4', code: 'selector_drift' as const, message }];
+  const text = jobText(jobOf({ steps: { steps, failures_elsewhere: 3 }, warnings }));
+  assert.match(
+    text,
+    /^ {2}warning {3}step 4, click "Search": the first selector \(#btnGo\) matched nothing in 180 of 200/m,
+  );
+  assert.match(text, /^Steps:$/m);
+  assert.match(text, /^ {2}1\. goto https:\/\/county\.test\/: 200 items, median 340 ms, 90 % within 1\.2 s$/m);
+  assert.match(
+    text,
+    /^ {2}4\. click "Search": 200 items; 97 % of failures \(97 structure_changed\); DRIFT: see the warning$/m,
+  );
+  assert.match(text, /^ {2}3 items failed, but not at a step$/m);
+  assert.match(jobEndText(jobOf({ steps: null, warnings })), /^Warnings:\n {2}step 4, click "Search": the first/m);
+  assert.doesNotMatch(jobText(jobOf({ steps: null })), /Steps:/);
 });
 
 test('the exit code tells a shell what became of a job', () => {

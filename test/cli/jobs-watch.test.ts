@@ -114,6 +114,15 @@ test('a job that was held and is started meanwhile goes on when the watching is 
   await assert.rejects(watch({ jobs, events, interruptAt: /^7\/10/ }), /the job continues\. To watch it again/);
 });
 
+test('a selector that has stopped matching is told at once', async () => {
+  const warnings = [
+    { path: 'steps.4', code: 'selector_drift', message: 'step 4, click "Search": the first selector …' },
+  ];
+  const events = [['warnings', { job_id: 'j', warnings }]] as const;
+  const line = /^Warning: step 4, click "Search": the first selector …\n$/;
+  await assert.rejects(watch({ jobs: [RUNNING], events, interruptAt: line }), /the job continues\. To watch it again/);
+});
+
 test('items that wait for another try and a lower limit are in the line, until their time is over', async () => {
   const at = (seconds: number) => new Date(new FakeClock().now() + seconds * 1000).toISOString();
   const waiting = [

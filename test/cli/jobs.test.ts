@@ -115,7 +115,7 @@ test('a job whose breaker trips ends with 3, and can be looked into, tried again
   assert.match((await jobs('delete', 'f')).stderr, /add --yes to confirm/);
   assert.equal((await jobs('delete', 'f', '--yes')).code, EXIT.done);
   const gone = await jobs('status', 'f');
-  assert.deepEqual([gone.code, gone.stderr], [EXIT.badUsage, 'trawl: There is no job f.\n']);
+  assert.deepEqual([gone.code, gone.stderr], [EXIT.badUsage, 'trawl: Job not found: f\n']);
 });
 
 test('a job that waits takes the rest of its list, and one that was started is left alone', async () => {

@@ -1,9 +1,15 @@
 import assert from 'node:assert/strict';
 import { copyFileSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { after, before, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { type County, startCounty } from '../../demo/county.ts';
+import { askAboutStep } from '../../src/cli/recordings/ask-about-step.ts';
+import { reportText } from '../../src/cli/recordings/record.ts';
+import { parseRecording } from '../../src/domain/recording/parse-recording.ts';
+import { composeRecorded } from '../../src/domain/recording/record/compose-recorded.ts';
+import type { RecordedEvent } from '../../src/domain/recording/record/recorded-event.ts';
 import { command, tempFolder, trawl } from './trawl.ts';
 
 const EXPORTS = fileURLToPath(new URL('../domain/recording/exports/', import.meta.url));
@@ -73,6 +79,79 @@ test('the report for programs and the recording for a pipe', async () => {
   assert.equal(piped.stdout, readFileSync(out, 'utf8'));
 });
 
+test('recording is refused before anything is opened: without a display, onto a file, at what is no address', async () => {
+  const folder = tempFolder();
+  const out = join(folder, 'mine.recording.json');
+  writeFileSync(out, '{}');
+  const record = (...args: string[]) =>
+    command(['recordings', 'record', ...args], { DISPLAY: '', WAYLAND_DISPLAY: '' }, folder);
+  const refused = async (says: RegExp, ...args: string[]) => {
+    const { code, stderr } = await record(...args);
+    assert.deepEqual([code, says.test(stderr)], [2, true], stderr);
+  };
+  await refused(/recording needs a display, and DISPLAY is not set/, 'https://county.example.gov/');
+  await refused(/mine\.recording\.json exists already; --force replaces it/, 'county.example.gov', '--out', out);
+  await refused(/--id Mine: must be lower-case letters/, 'county.example.gov', '--id', 'Mine');
+  await refused(/file:\/\/\/etc\/passwd is not an address/, 'file:///etc/passwd');
+});
+
+test('the report of a recording shows its steps, what is missing, and what to do next', () => {
+  const fill: RecordedEvent = {
+    ...{ type: 'fill', tab: 0, at: 1, frame: null, value: '101-02-003' },
+    element: { ref: 'a', isText: true, selectors: ['label/Parcel'] },
+  };
+  const visit = { url: 'https://county.example.gov/', events: [fill], hosts: [] };
+  const recorded = composeRecorded(visit, { id: 'county', parameterize: true });
+  const parsed = parseRecording(recorded.recording);
+  assert.ok(parsed.ok);
+  const about = { file: 'scrapers/county.recording.json', isParameterized: true };
+  assert.equal(
+    reportText({ ...recorded, notes: ['a file'] }, parsed.recording, about),
+    `recorded 2 steps at county.example.gov:
+  1. goto https://county.example.gov/
+  2. fill "Parcel" with "{{input.parcel}}"
+not recorded:
+  a file
+made placeholders of:
+  step 2: "101-02-003" as {{input.parcel}}
+written to scrapers/county.recording.json
+
+Next: add what to read from the last page (docs/recordings.md), then
+  $ trawl recordings check scrapers/county.recording.json
+  $ trawl recordings run county --input parcel=VALUE
+`,
+  );
+});
+
+test('in a terminal, a failing step is asked about until there is an answer', async () => {
+  const ask = async (typed: string) => {
+    const input = new PassThrough();
+    const output = new PassThrough();
+    let said = '';
+    output.on('data', (chunk: Buffer) => {
+      said += chunk.toString();
+    });
+    input.end(typed);
+    const answer = await askAboutStep(
+      input,
+      output,
+    )({ path: '4', message: 'step 4, click "Search": \u001b[2Jno match' });
+    return [answer, said] as const;
+  };
+  const [answer, said] = await ask('what\ns\n');
+  assert.equal(answer, 'skip');
+  assert.match(
+    said,
+    /^paused: step 4, click "Search": .*no match\n(?:Enter repeats the step, s skips it, q ends .*){2}$/,
+  );
+  assert.ok(!said.includes('\u001b'));
+  const answers = await Promise.all(['\n', 'q\n', ''].map(ask));
+  assert.deepEqual(
+    answers.map(([each]) => each),
+    ['retry', 'quit', 'quit'],
+  );
+});
+
 let county: County;
 before(async () => {
   county = await startCounty({ parcels: 100 });
@@ -104,6 +183,16 @@ test('a recording is run by its id, without a browser where it needs none, and a
   const bad = await run('bad');
   assert.equal(bad.code, 1);
   assert.match((JSON.parse(bad.stdout) as { error: { message: string } }).error.message, /step 3/);
+  const byFile = await command(['recordings', 'run', 'good.recording.json', '--input', 'apn=101-01-001'], env, folder);
+  assert.match(byFile.stdout, /\ngood 1\.0\.0, 1 request/);
+  for (const [says, ...args] of [
+    [/--pause-on-failure asks in a terminal, and this is not one/, '--pause-on-failure'],
+    [/--headed and --pause-on-failure need --engine browser, not http/, '--headed', '--engine', 'http'],
+    [/--engine must be auto, browser or http/, '--engine', 'fast'],
+  ] as const) {
+    const { code, stderr } = await command(['recordings', 'run', 'good', ...args], { ...env, DISPLAY: '' }, folder);
+    assert.deepEqual([code, says.test(stderr)], [2, true], stderr);
+  }
   const listed = await command(['scrapers', 'list', '--json'], env, folder);
   assert.match(listed.stdout, /"id": "good"/);
 });

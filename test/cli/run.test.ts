@@ -54,7 +54,7 @@ test('a run that was killed in the middle is finished by the same command, every
   assert.ok(lstatSync(join(out, 'api.sock')).isSocket());
   assert.equal(existsSync(join(out, 'results.jsonl')), false);
 
-  const second = await trawl(words);
+  const second = await command(words);
   endsWith(0, second);
   assert.equal(existsSync(join(out, 'api.sock')), false);
   const answer = JSON.parse(second.stdout);
@@ -221,7 +221,6 @@ test('a try with one input or with a few items does not stand in the way of the 
   const list = writeLines(folder, 'items.jsonl', [{ ms: 1 }, { ms: 2 }, { ms: 3 }]);
   for (const options of [
     ['--input', 'ms:=1'],
-    ['--input', 'ms:=2'],
     ['--items', list, '--limit', '2'],
     ['--items', list],
   ]) {

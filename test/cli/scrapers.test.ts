@@ -123,6 +123,17 @@ test('a new scraper passes its test at once, fails by the name of the field when
   assert.match(readFileSync(join(folder, 'my-county.ts'), 'utf8'), /treasurer\.example\.gov/);
 });
 
+test('a new recording passes its cases at once, without a browser', async (t) => {
+  const folder = folderWith(t, {});
+  const made = await scrapersCommand(folder, ['new', 'my-county', '--recording', '--folder', '.']);
+  assert.deepEqual([made.code, made.stderr], [0, '']);
+  assert.match(made.stdout, /wrote my-county\.recording\.json\n/);
+  const tested = await scrapersCommand(folder, ['test', 'my-county']);
+  assert.equal(tested.stdout, 'ok     my-county  a parcel\nok     my-county  no such parcel\n2 passed, 0 failed\n');
+  const other = await scrapersCommand(folder, ['new', 'other', '--kind', 'soap', '--folder', '.']);
+  assert.match(other.stderr, /--kind must be one of http, browser, recording/);
+});
+
 test('a new scraper in a folder that is not searched yet comes with the setting to type', async (t) => {
   const folder = folderWith(t, {});
   const { code, stdout } = await scrapersCommand(folder, ['new', 'near', '--folder', 'made'], { TRAWL_SCRAPERS: '' });

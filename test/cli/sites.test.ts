@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { after, test } from 'node:test';
 import { EXIT } from '../../src/cli/exit-codes.ts';
 import { startService } from '../api/service.ts';
-import { command, trawl } from './trawl.ts';
+import { startDocsSite } from '../models/docs-site.ts';
+import { command, tempFolder, trawl } from './trawl.ts';
 
 const server = createServer(({ url = '' }, response) => {
   const page = `<title>Guide</title><main>${'word '.repeat(50)}</main>`;
@@ -19,7 +22,7 @@ after(() => {
 });
 const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
-const { url, engine } = await startService({ workers: 0, allowAddresses: 'loopback' });
+const { url, engine } = await startService({ workers: 1, allowAddresses: 'loopback' });
 const run = (...words: readonly string[]) => command(words, { TRAWL_URL: url });
 
 test('a site is looked at, added, listed, shown, tested and removed', async () => {
@@ -66,6 +69,40 @@ test('a site is looked at, added, listed, shown, tested and removed', async () =
   assert.equal((await run('sites', 'remove', 'guide')).stdout, 'There was no site guide.\n');
   const gone = await run('sites', 'show', 'guide');
   assert.deepEqual([gone.code, gone.stderr.includes('There is no site guide')], [EXIT.badUsage, true]);
+});
+
+test('a page, the links and all pages of a site are had with one command each', async (t) => {
+  const docs = await startDocsSite();
+  t.after(() => docs.close());
+  const added = await run('sites', 'add', `${docs.origin}/guide/`, '--id', 'docs', '--selector', 'main');
+  assert.equal(added.code, EXIT.done, added.stderr);
+  const page = await run('sites', 'content', 'docs', '/a');
+  assert.deepEqual([page.code, page.stdout.slice(0, 23)], [EXIT.done, '# /guide/a\n\nSome words '], page.stderr);
+  const missing = await run('sites', 'content', 'docs', '/nothing');
+  assert.deepEqual([missing.code, missing.stdout], [EXIT.failed, '']);
+  assert.match(missing.stderr, /^trawl: .*404/);
+
+  const links = await run('sites', 'links', 'docs');
+  assert.equal(links.code, EXIT.done, links.stderr);
+  const paths = links.stdout
+    .trim()
+    .split('\n')
+    .map((link) => link.slice(`${docs.origin}/guide`.length));
+  assert.ok(
+    ['/deep/1', '/mapped', '/listed'].every((path) => paths.includes(path)),
+    links.stdout,
+  );
+
+  const out = join(tempFolder(), 'pages');
+  const pulled = await run('sites', 'index', 'docs', '--delay', '0', '--out', out);
+  assert.equal(pulled.code, EXIT.done, pulled.stderr);
+  assert.match(pulled.stdout, /^Job \S+: \d+ read, \d+ from the cache or left out, 0 failed\. Written: 8 pages in /);
+  assert.match(readFileSync(join(out, 'docs', 'deep', '1.md'), 'utf8'), /^# \/guide\/deep\/1\n/);
+  const created = await run('sites', 'index', 'docs', '--delay', '0');
+  const [, jobId = ''] = /^Created job (\S+); see trawl jobs watch \1\.\n$/.exec(created.stdout) ?? [];
+  assert.equal((await run('jobs', 'watch', jobId)).code, EXIT.done);
+  assert.equal((await run('cache', 'clear', 'docs')).code, EXIT.done);
+  assert.equal((await run('errors', 'clear', 'docs')).stdout, 'Forgot the failures of 1 page.\n');
 });
 
 test('what is cached is counted, listed and removed', async () => {

@@ -6,6 +6,7 @@ import { hostSettingsContract } from './host-settings-contract.ts';
 import { hostSharesContract } from './host-shares-contract.ts';
 import { leadershipContract } from './leadership-contract.ts';
 import { ledgerContract } from './ledger-contract.ts';
+import { stepRecordsContract } from './step-records-contract.ts';
 
 const ledgers = await startDynamoLedgers();
 after(() => ledgers.stop());
@@ -17,3 +18,5 @@ hostPausesContract('DynamoDB', ledgers.open);
 hostSettingsContract('DynamoDB', ledgers.open);
 hostSharesContract('DynamoDB', ledgers.open);
 hostRecordsContract('DynamoDB', ledgers.open);
+
+stepRecordsContract('DynamoDB', ledgers.open);

@@ -7,16 +7,23 @@ import { Table } from '../../src/adapters/aws/dynamo/table.ts';
 import { siteRowsPk } from '../../src/adapters/aws/ledger/keys.ts';
 import { provisionTable } from '../../src/adapters/aws/provision/table.ts';
 import { openS3ResultStore } from '../../src/adapters/aws/result-store.ts';
+import { DynamoRunBook } from '../../src/adapters/aws/run-book.ts';
 import { DynamoSiteBook } from '../../src/adapters/aws/site-book.ts';
 import { DynamoSiteRows } from '../../src/adapters/aws/site-rows.ts';
 import { systemClock } from '../../src/adapters/system/clock.ts';
 import type { BatchTurn } from '../../src/domain/batch-turn.ts';
 import type { CachedEntry } from '../../src/domain/cached-page.ts';
 import type { PathErrors } from '../../src/domain/path-errors.ts';
+import type { RecordedScraper, RecordingClaim, SentRecording } from '../../src/domain/recording/kept-recording.ts';
+import { recordingTools } from '../../src/main/recording-tools.ts';
 import { siteTools } from '../../src/main/site-data.ts';
+import type { RunRow } from '../../src/ports/run-orders.ts';
 import { startDynamo, startS3 } from '../support/aws/emulators.ts';
 import { pageCacheContract } from './page-cache-contract.ts';
 import { pathErrorsContract } from './path-errors-contract.ts';
+import { recordingsContract } from './recordings-contract.ts';
+import { runBookContract } from './run-book-contract.ts';
+import { runOrdersContract } from './run-orders-contract.ts';
 import { siteBookContract } from './site-book-contract.ts';
 
 const [dynamoServer, s3Server] = await Promise.all([startDynamo(), startS3()]);
@@ -44,9 +51,16 @@ async function open() {
     pageRows: new DynamoSiteRows<CachedEntry>(deps, 'page'),
     errorRows: new DynamoSiteRows<PathErrors>(deps, 'error'),
     turnRows: new DynamoSiteRows<BatchTurn>(deps, 'turn'),
+    runRows: new DynamoSiteRows<RunRow>(deps, 'run'),
   };
   return {
+    runs: new DynamoRunBook(deps),
     table: new Table(dynamo, name, clock),
+    ...recordingTools({
+      recordingRows: new DynamoSiteRows<SentRecording>(deps, 'recording'),
+      claimRows: new DynamoSiteRows<RecordingClaim>(deps, 'recording-claim'),
+      recordedScraperRows: new DynamoSiteRows<RecordedScraper>(deps, 'recorded-scraper'),
+    }),
     ...siteTools(stores, openS3ResultStore({ s3, bucket: name, clock })),
     async bodies() {
       const { Contents = [] } = await s3.send(new ListObjectsV2Command({ Bucket: name }));
@@ -56,9 +70,12 @@ async function open() {
   };
 }
 
+runBookContract('DynamoDB', open);
 siteBookContract('DynamoDB', open);
 pageCacheContract('DynamoDB and S3', open);
 pathErrorsContract('DynamoDB', open);
+recordingsContract('DynamoDB', open);
+runOrdersContract('DynamoDB', open);
 
 test('the row of an ordinary page is below 1 KB, which is one write unit, also with the version that was kept', async () => {
   const { pageCache, table } = await open();

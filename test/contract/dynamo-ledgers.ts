@@ -5,6 +5,7 @@ import { DynamoHostSettings } from '../../src/adapters/aws/host-settings.ts';
 import { DynamoHostShares } from '../../src/adapters/aws/host-shares.ts';
 import { openDynamoLedger } from '../../src/adapters/aws/ledger.ts';
 import { provisionTable } from '../../src/adapters/aws/provision/table.ts';
+import { DynamoStepRecords } from '../../src/adapters/aws/step-records.ts';
 import { systemClock } from '../../src/adapters/system/clock.ts';
 import type { HostShares } from '../../src/ports/host-shares.ts';
 import { startDynamo } from '../support/aws/emulators.ts';
@@ -37,7 +38,8 @@ export async function startDynamoLedgers() {
         },
       };
       const hostRecords = new DynamoHostRecords({ dynamo, tableName, clock });
-      const records = { hostPauses, hostSettings, hostShares, hostRecords };
+      const stepRecords = new DynamoStepRecords({ dynamo, tableName, clock });
+      const records = { hostPauses, hostSettings, hostShares, hostRecords, stepRecords };
       return { ...openDynamoLedger({ dynamo, tableName, clock, listen: false }), ...records };
     },
     async stop() {

@@ -6,8 +6,11 @@ import { openMemoryHostSettings } from '../support/memory/host-settings.ts';
 import { openMemoryHostShares } from '../support/memory/host-shares.ts';
 import { openMemoryLeadership } from '../support/memory/leadership.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryRecordings } from '../support/memory/recordings.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
+import { openMemoryRuns } from '../support/memory/run-book.ts';
 import { openMemorySiteData } from '../support/memory/site-data.ts';
+import { openMemoryStepRecords } from '../support/memory/step-records.ts';
 import { openMemoryQueue } from '../support/memory/work-queue.ts';
 import { sized } from '../support/sized.ts';
 import { hostPausesContract } from './host-pauses-contract.ts';
@@ -18,8 +21,12 @@ import { leadershipContract } from './leadership-contract.ts';
 import { ledgerContract } from './ledger-contract.ts';
 import { pageCacheContract } from './page-cache-contract.ts';
 import { pathErrorsContract } from './path-errors-contract.ts';
+import { recordingsContract } from './recordings-contract.ts';
 import { resultStoreContract } from './result-store-contract.ts';
+import { runBookContract } from './run-book-contract.ts';
+import { runOrdersContract } from './run-orders-contract.ts';
 import { siteBookContract } from './site-book-contract.ts';
+import { stepRecordsContract } from './step-records-contract.ts';
 import { workQueueContract } from './work-queue-contract.ts';
 
 const close = () => {};
@@ -39,12 +46,19 @@ hostRecordsContract('memory', async () => {
   const ledger = openMemoryLedger();
   return { ledger, hostRecords: openMemoryHostRecords(ledger), close };
 });
+stepRecordsContract('memory', async () => {
+  const ledger = openMemoryLedger();
+  return { ledger, stepRecords: openMemoryStepRecords(ledger), close };
+});
+runBookContract('memory', async () => ({ runs: openMemoryRuns(), close }));
+recordingsContract('memory', async () => ({ ...openMemoryRecordings(), close }));
 siteBookContract('memory', async () => ({ ...openMemorySiteData(), close }));
 pageCacheContract('memory', async () => {
   const store = openMemoryResultStore();
   return { ...openMemorySiteData(store), bodies: async () => store.keys().length, close };
 });
 pathErrorsContract('memory', async () => ({ ...openMemorySiteData(), close }));
+runOrdersContract('memory', async () => ({ ...openMemorySiteData(), close }));
 workQueueContract('memory', async () => {
   const clock = new FakeClock();
   return { queue: openMemoryQueue(clock), advance: (ms) => clock.advance(ms), close };

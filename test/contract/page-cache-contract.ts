@@ -59,6 +59,13 @@ export function pageCacheContract(
       assert.equal(await pageCache.content('x', { sha256 }), null);
     });
 
+    add('what is kept without an answer is there for the next look', async ({ pageCache }) => {
+      const content = 'text '.repeat(1000);
+      await pageCache.keep([page(key('/a'), content), page(key('/b'), 'b')]);
+      assert.equal(await read(pageCache, key('/a')), content);
+      assert.equal(await read(pageCache, key('/b')), 'b');
+    });
+
     add('base pages, long paths and empty contents are kept like others', async ({ pageCache }) => {
       const keys = [key(''), key(LONG_PATH), key(`${LONG_PATH}?other`), key('/empty')];
       const contents = ['base', 'long', 'other', ''];

@@ -14,7 +14,9 @@ import { openMemoryHostRecords } from '../support/memory/host-records.ts';
 import { openMemoryHostSettings } from '../support/memory/host-settings.ts';
 import { openMemoryHostShares } from '../support/memory/host-shares.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryRecordings } from '../support/memory/recordings.ts';
 import { openMemorySiteData } from '../support/memory/site-data.ts';
+import { openMemoryStepRecords } from '../support/memory/step-records.ts';
 import { sized } from '../support/sized.ts';
 import { hostPausesContract } from './host-pauses-contract.ts';
 import { hostRecordsContract } from './host-records-contract.ts';
@@ -23,7 +25,9 @@ import { hostSharesContract } from './host-shares-contract.ts';
 import { ledgerContract } from './ledger-contract.ts';
 import { pageCacheContract } from './page-cache-contract.ts';
 import { pathErrorsContract } from './path-errors-contract.ts';
+import { recordingsContract } from './recordings-contract.ts';
 import { siteBookContract } from './site-book-contract.ts';
+import { stepRecordsContract } from './step-records-contract.ts';
 import { workQueueContract } from './work-queue-contract.ts';
 
 /** An owner, and as many workers as are named: what workers do goes through a socket, the rest is done at the owner. */
@@ -35,7 +39,9 @@ async function openOwner() {
   const hostPauses = new EmbeddedHostPauses();
   const hostSettings = openMemoryHostSettings();
   const hostRecords = openMemoryHostRecords(ledger);
+  const stepRecords = openMemoryStepRecords(ledger);
   const sites = openMemorySiteData();
+  const recordingTools = openMemoryRecordings();
   const socketPath = join(folder, 'trawl.sock');
   const server = await serveWorkers({
     ledger,
@@ -44,8 +50,10 @@ async function openOwner() {
     hostSettings,
     hostShares: openMemoryHostShares(),
     hostRecords,
+    stepRecords,
     itemWaits: NO_ITEM_WAITS,
     siteData: sites.siteData,
+    recordings: recordingTools.recordings,
     socketPath,
     clock,
     onWorker() {},
@@ -58,7 +66,9 @@ async function openOwner() {
     hostPauses,
     hostSettings,
     hostRecords,
+    stepRecords,
     sites,
+    recordingTools,
     worker(workerId: string): Promise<OwnerConnection> {
       const { signal } = new AbortController();
       const known = workers.get(workerId) ?? connectToOwner({ socketPath, workerId, role: 'main', clock, signal });
@@ -171,10 +181,25 @@ hostRecordsContract('memory, reported over a socket', async () => {
   return { ledger, hostRecords: { ...hostRecords, report }, close };
 });
 
+stepRecordsContract('memory, reported over a socket', async () => {
+  const owner = await openOwner();
+  const { ledger, stepRecords, close } = owner;
+  const report = async (...args: Parameters<typeof stepRecords.report>) =>
+    (await owner.worker('anybody')).stepRecords.report(...args);
+  return { ledger, stepRecords: { ...stepRecords, report }, close };
+});
+
 siteBookContract('memory, read over a socket', async () => {
   const owner = await openOwner();
   const get = async (id: string) => (await owner.worker('anybody')).siteData.sites.get(id);
   return { sites: { ...owner.sites.sites, get }, close: owner.close };
+});
+
+recordingsContract('memory, read over a socket', async () => {
+  const owner = await openOwner();
+  const { recordings, recordingBook } = owner.recordingTools;
+  const { get } = (await owner.worker('anybody')).recordings;
+  return { recordings: { ...recordings, get }, recordingBook, close: owner.close };
 });
 
 pageCacheContract('memory, used over a socket', async () => {

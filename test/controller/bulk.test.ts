@@ -14,10 +14,10 @@ import { batchSizes, calculateBatches } from '../../src/domain/site-batches.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import type { Ledger } from '../../src/ports/ledger.ts';
 import { addBuiltIns } from '../../src/scraping/built-in-scrapers.ts';
-import { openCatalog } from '../../src/scraping/catalog.ts';
 import { ScraperRegistry } from '../../src/scraping/registry.ts';
 import { dataDirOf, openIn } from '../adapters/embedded-support.ts';
 import { allItems } from '../contract/ledger/hands.ts';
+import { openFileCatalog } from '../support/file-catalog.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
 import { openMemorySiteData } from '../support/memory/site-data.ts';
 import { deskWith } from './intake-desk.ts';
@@ -31,7 +31,7 @@ async function desk(ledger: Ledger = openMemoryLedger(), mode: 'fetch' | 'auto' 
     const config = siteSchema.parse({ baseUrl: `https://${id}.test/docs`, mode });
     await sites.set({ id, config, source: 'api', changedAt: 1, version: '1' });
   }
-  const catalog = openCatalog(addBuiltIns(new ScraperRegistry()));
+  const catalog = openFileCatalog(addBuiltIns(new ScraperRegistry()));
   const deps: BulkDeps = {
     ...{ ...deskWith(ledger), catalog, store, sites, pageCache, faults: NO_FAULTS },
     servedLanes: () => new Set(['http', 'browser'] as const),

@@ -8,6 +8,7 @@ import { newItems, newJob } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { openMemoryLeadership } from '../support/memory/leadership.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryRecordings } from '../support/memory/recordings.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
 import { openMemoryQueue } from '../support/memory/work-queue.ts';
 
@@ -21,6 +22,7 @@ function startController() {
   const leading = openMemoryLeadership();
   const table = { isAway: false };
   const controller = new Controller({
+    ...openMemoryRecordings(),
     ...{ ledger, clock, faults: NO_FAULTS, events: new EventStream(), holder: 'controller-1' },
     leadership: {
       async lead(holder, until, now) {

@@ -16,6 +16,7 @@ import { dueBy } from '../support/due-by.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { openMemoryLeadership } from '../support/memory/leadership.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryRecordings } from '../support/memory/recordings.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
 import { roomFor } from '../support/room.ts';
 
@@ -183,6 +184,7 @@ test('a controller that leads looks for dead letters, and its reaper does the re
     if (event.kind === 'reaped') reaped.resolve(event);
   });
   const controller = new Controller({
+    ...openMemoryRecordings(),
     ...{ ledger, queue, clock, events, deadLetters: queue, holder: 'me', faults: NO_FAULTS },
     leadership: openMemoryLeadership(),
     store: openMemoryResultStore(),

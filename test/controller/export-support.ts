@@ -48,6 +48,7 @@ export function jobOfItems(count: number, at: (place: number) => Scraped) {
         const { json } = at(Number(parseAddress(address).key));
         return json === undefined ? null : Buffer.from(json);
       },
+      open: async () => null,
     },
   };
   return { parts, asked };

@@ -11,6 +11,7 @@ import { type Faults, NO_FAULTS } from '../../src/ports/faults.ts';
 import type { LeasedItem, Ledger } from '../../src/ports/ledger.ts';
 import { allPages, change, checkBooks, jobOf, reopenAll } from '../contract/ledger/hands.ts';
 import { failedWith } from '../support/builders.ts';
+import { openMemoryRecordings } from '../support/memory/recordings.ts';
 import { NO_ITEM_MANIFESTS } from '../support/no-item-manifests.ts';
 import { resultRows } from '../support/result-rows.ts';
 import { openDesk, pageOf } from './extraction-support.ts';
@@ -39,7 +40,14 @@ function finisherOf(
   desk: Desk,
   { faults = NO_FAULTS, mayWork = () => true }: { faults?: Faults; mayWork?: () => boolean } = {},
 ) {
-  return new Finisher({ ...desk, faults, events: new EventStream(), itemManifests: NO_ITEM_MANIFESTS, mayWork });
+  return new Finisher({
+    ...openMemoryRecordings(),
+    ...desk,
+    faults,
+    events: new EventStream(),
+    itemManifests: NO_ITEM_MANIFESTS,
+    mayWork,
+  });
 }
 
 async function itemsNow(ledger: Ledger): Promise<ItemRecord[]> {

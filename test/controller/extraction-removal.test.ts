@@ -12,6 +12,7 @@ import { NOW, newItems, newJob, sourcePage, storedArtifact } from '../support/bu
 import { deleteJob } from '../support/delete-job.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { type MemoryLedger, openMemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryRecordings } from '../support/memory/recordings.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
 
 /** Two callers of one ledger, whose calls take effect in the order that `schedule` says: 0 for the first, 1 for the other. */
@@ -100,6 +101,7 @@ async function race(schedule: readonly number[]) {
   const turns = new Turns(schedule);
   const [ours, theirs] = [turns.ledgerFor(0, ledger), turns.ledgerFor(1, ledger)];
   const remover = new Remover({
+    ...openMemoryRecordings(),
     ...{ ledger: theirs, clock, events: new EventStream(), store: openMemoryResultStore() },
     digest: (text) => hash('sha256', text),
     leadTerm: () => 1,

@@ -10,6 +10,7 @@ import type { Ledger } from '../../src/ports/ledger.ts';
 import { allPages, change, jobOf, reopenAll } from '../contract/ledger/hands.ts';
 import { failedWith, newItems, newJob } from '../support/builders.ts';
 import { deleteJob } from '../support/delete-job.ts';
+import { openMemoryRecordings } from '../support/memory/recordings.ts';
 import { NO_ITEM_MANIFESTS } from '../support/no-item-manifests.ts';
 import { resultRows } from '../support/result-rows.ts';
 import { type Kept, onlyNamed, openDesk, pageOf } from './extraction-support.ts';
@@ -242,6 +243,7 @@ test('the index of a replaced job is made anew, and all that it names is there',
   const desk = await openDesk(t);
   const { ledger, store, digest } = desk;
   const finisher = new Finisher({
+    ...openMemoryRecordings(),
     ...desk,
     events: new EventStream(),
     itemManifests: NO_ITEM_MANIFESTS,
@@ -291,6 +293,7 @@ test('results that are replaced while the index is being written make it void', 
     },
   };
   const finisher = new Finisher({
+    ...openMemoryRecordings(),
     ...desk,
     faults,
     events: new EventStream(),

@@ -43,6 +43,7 @@ export async function openDesk(t: TestContext) {
       if (id === 'broken') throw new Error('broken.ts cannot be loaded');
       return (scrapers.get(id) ?? null) as CatalogScraper | null;
     },
+    ofJob: ({ scraperId }: { readonly scraperId: string }) => catalog.find(scraperId),
     list: async () => [],
   };
   const parts = { ledger, store, clock, digest, catalog, faults: NO_FAULTS };

@@ -14,6 +14,7 @@ import type { SettledItem } from '../../src/ports/ledger.ts';
 import { newItems, newJob } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryStepRecords } from '../support/memory/step-records.ts';
 
 /** The feed behind a real server: what a route does with it, and nothing else. */
 async function serve(t: TestContext) {
@@ -24,6 +25,7 @@ async function serve(t: TestContext) {
   const feeds = new JobFeeds({
     ...{ events, ledger, rates: new RateBook({ events, clock }), clock, settings: {} },
     itemWaits: NO_ITEM_WAITS,
+    stepRecords: openMemoryStepRecords(ledger),
   });
   const answers: ServerResponse[] = [];
   const server = createServer(async (_, response) => {

@@ -9,6 +9,8 @@ import { JobFeeds, type JobFeedsDeps } from '../../src/controller/feed/job-feeds
 import { RateBook } from '../../src/controller/feed/rate-book.ts';
 import type { JobEvent } from '../../src/domain/job.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
+import { addSpan, NO_SPANS } from '../../src/domain/recording/step-spans.ts';
+import { addSeen, type JobSteps, NO_STEPS } from '../../src/domain/recording/step-statistics.ts';
 import { NO_ITEM_WAITS } from '../../src/ports/item-waits.ts';
 import type { LedgerChange, SettledItem } from '../../src/ports/ledger.ts';
 import { BY_USER, failedWith, MANIFEST, TRIP } from '../domain/builders.ts';
@@ -17,6 +19,7 @@ import { deleteJob } from '../support/delete-job.ts';
 import { dueBy } from '../support/due-by.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryStepRecords } from '../support/memory/step-records.ts';
 
 const JOB = 'job-1';
 
@@ -47,8 +50,17 @@ async function setUp({ items = 10, settings = {} as JobFeedsDeps['settings'] } =
   events.subscribe((event) => event.kind === 'engine-error' && problems.push(event.error));
   const rates = new RateBook({ events, clock });
   const itemWaits = new EmbeddedItemWaits();
+  const stepRecords = openMemoryStepRecords(ledger);
   const open = (more: JobFeedsDeps['settings'] = {}) =>
-    new JobFeeds({ events, ledger: counting, rates, itemWaits, clock, settings: { ...settings, ...more } });
+    new JobFeeds({
+      events,
+      ledger: counting,
+      rates,
+      itemWaits,
+      stepRecords,
+      clock,
+      settings: { ...settings, ...more },
+    });
   const feeds = open();
   await ledger.createJob(
     newJob({ policy: { throttling: { max_concurrent_workers: 1000 } } }),
@@ -85,6 +97,7 @@ async function setUp({ items = 10, settings = {} as JobFeedsDeps['settings'] } =
     events,
     rates,
     itemWaits,
+    stepRecords,
     feeds,
     open,
     reads,
@@ -527,7 +540,7 @@ test('an id whose next events are no longer kept is too old', async () => {
 });
 
 test('frames are kept up to a number of bytes, of a job and of all', async () => {
-  for (const limit of [{ maxBytesPerJob: 3000 }, { maxBytes: 3000 }]) {
+  for (const limit of [{ maxBytesPerFeed: 3000 }, { maxBytes: 3000 }]) {
     const { feeds, clock, publishSettled } = await setUp({ settings: limit });
     const client = await connect(feeds, clock);
     const ids: (string | null)[] = [];
@@ -648,10 +661,11 @@ test('closing ends every stream, also that of a watcher who does not read, and l
 });
 
 test('a ledger that cannot be read is reported, and the feed goes on when it can', async () => {
-  const { events, clock, rates, ledger, settle, problems } = await setUp();
+  const { events, clock, rates, ledger, stepRecords, settle, problems } = await setUp();
   let trouble: Error | null = null;
   const shaky = { job: (id: string) => (trouble === null ? ledger.job(id) : Promise.reject(trouble)) };
-  const feeds = new JobFeeds({ events, ledger: shaky, rates, itemWaits: NO_ITEM_WAITS, clock, settings: {} });
+  const parts = { events, ledger: shaky, rates, itemWaits: NO_ITEM_WAITS, stepRecords, clock };
+  const feeds = new JobFeeds({ ...parts, settings: {} });
   const client = await connect(feeds, clock);
   trouble = new Error('no');
   await settle(1);
@@ -675,4 +689,33 @@ test('progress tells which items wait for another try, and how many may be in fl
   await clock.advance(1000);
   const waiting = [{ error_type: 'rate_limited', items: 3, until: new Date(until).toISOString() }];
   assert.partialDeepStrictEqual(client.last('progress'), { waiting });
+});
+
+/** What a worker saw of items in which this alternative of step 4 matched. */
+function seenSteps(items: number, alternative: number, now: number): JobSteps {
+  const step = { path: '4', label: 'click "Search"' };
+  const seen = { step, selectors: ['#go', 'text/Search'], spans: addSpan(NO_SPANS, 5), alternative };
+  return Array.from({ length: items }).reduce((steps: JobSteps) => addSeen(steps, [seen], now), NO_STEPS);
+}
+
+test('a selector that has stopped matching is told once, to later watchers too, and once more when it is over', async () => {
+  const { feeds, clock, stepRecords } = await setUp();
+  const client = await connect(feeds, clock);
+  await stepRecords.report([{ jobId: JOB, steps: seenSteps(30, 1, clock.now()) }]);
+  await clock.advance(20_000);
+  await stepRecords.report([{ jobId: JOB, steps: seenSteps(5, 1, clock.now()) }]);
+  await clock.advance(20_000);
+  assert.deepEqual(client.kinds, ['status', 'progress', 'warnings']);
+  const message =
+    'step 4, click "Search": the first selector (#go) matched nothing in 30 of 30 items; the second (text/Search) did';
+  assert.deepEqual(client.last('warnings'), {
+    job_id: JOB,
+    warnings: [{ path: 'steps.4', code: 'selector_drift', message }],
+  });
+  const later = await connect(feeds, clock);
+  assert.deepEqual(later.kinds, ['status', 'progress', 'warnings']);
+  await clock.advance(60_000);
+  await stepRecords.report([{ jobId: JOB, steps: seenSteps(50, 0, clock.now()) }]);
+  await clock.advance(20_000);
+  assert.deepEqual(client.last('warnings'), { job_id: JOB, warnings: [] });
 });

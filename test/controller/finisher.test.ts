@@ -11,6 +11,7 @@ import { change, givenJob, jobOf, runAll } from '../contract/ledger/hands.ts';
 import { failedWith, NOW } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryRecordings } from '../support/memory/recordings.ts';
 import { MemoryResultStore } from '../support/memory/result-store.ts';
 import { NO_ITEM_MANIFESTS } from '../support/no-item-manifests.ts';
 
@@ -46,6 +47,7 @@ async function given(tear: (entries: readonly ItemRecord[]) => readonly ItemReco
   events.subscribe((event) => heard.push(event));
   const clock = new FakeClock({ now: NOW });
   const finisher = new Finisher({
+    ...openMemoryRecordings(),
     ledger,
     store,
     clock,
@@ -116,6 +118,7 @@ test('a job reads as completed when its manifests can be read, and at no moment 
     if (change.kind === 'job') seen.push(`${change.because}: ${change.job.status}`);
   });
   const finisher = new Finisher({
+    ...openMemoryRecordings(),
     ...parts,
     ledger,
     store,
@@ -142,6 +145,7 @@ test('a job reads as completed when its manifests can be read, and at no moment 
 test('a controller that died while it wrote the manifest is made up for by the next', async () => {
   const { ledger, store, finisher } = await given((entries) => entries);
   const died = new Finisher({
+    ...openMemoryRecordings(),
     ...{
       ledger,
       store,

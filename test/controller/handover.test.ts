@@ -10,6 +10,7 @@ import { NOW } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { openMemoryLeadership } from '../support/memory/leadership.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryRecordings } from '../support/memory/recordings.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
 import { openMemoryQueue } from '../support/memory/work-queue.ts';
 
@@ -32,6 +33,7 @@ async function setUp() {
   await change(ledger, 'unwanted', { kind: 'remove', incarnation });
   await leadership.lead('former', NOW + LEAD_MS, NOW);
   const controller = new Controller({
+    ...openMemoryRecordings(),
     ...{ clock, ledger, store, leadership, digest, holder: 'next', events: new EventStream() },
     ...{ queue: openMemoryQueue(clock), faults: NO_FAULTS, probe: async () => {}, makeRoom: async () => {} },
     settings: {

@@ -12,6 +12,7 @@ import { Remover } from '../../src/controller/engine/remover.ts';
 import { removeJob } from '../../src/controller/jobs/remove-job.ts';
 import { jobOf } from '../contract/ledger/hands.ts';
 import { NOW, newItems, newJob } from '../support/builders.ts';
+import { openMemoryRecordings } from '../support/memory/recordings.ts';
 
 async function openRoom(t: TestContext) {
   const dataDir = mkdtempSync(join(tmpdir(), 'trawl-remove-'));
@@ -27,6 +28,7 @@ async function openRoom(t: TestContext) {
     if (event.kind === 'engine-error') assert.fail(`${event.where}: ${String(event.error)}`);
   });
   const remover = new Remover({
+    ...openMemoryRecordings(),
     ...{ ledger, store, clock, events },
     digest: (text) => hash('sha256', text),
     leadTerm: () => 1,

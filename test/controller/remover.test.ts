@@ -11,6 +11,7 @@ import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
 import { NOW, newItems, newJob } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryRecordings } from '../support/memory/recordings.ts';
 import { MemoryResultStore } from '../support/memory/result-store.ts';
 
 const KEEP = { contentType: 'text/plain', encoding: 'identity', ifTaken: 'keep' } as const;
@@ -31,6 +32,7 @@ async function setUp({ removeAll }: { removeAll?: (store: MemoryResultStore) => 
   const writing = { promise: Promise.resolve() };
   const open = () =>
     new Remover({
+      ...openMemoryRecordings(),
       ...{ ledger, clock, events },
       store: { removeAll: removeAll?.(store) ?? store.removeAll.bind(store) },
       digest: (text) => hash('sha256', text),
@@ -255,6 +257,7 @@ test('a list that was on its way while a removal ended does not remove the next 
   assert.equal(listed?.jobId, 'job-1');
   let list = [listed];
   const remover = new Remover({
+    ...openMemoryRecordings(),
     ...{ clock, store, events: new EventStream() },
     ledger: { ...ledger, activeJobs: async () => ({ entries: list, next: null }) },
     digest: (text) => hash('sha256', text),

@@ -11,6 +11,7 @@ import { NO_FAULTS } from '../../src/ports/faults.ts';
 import { failedWith, NOW, newItems, newJob, partOf, SCRAPED, SKIPPED } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryRecordings } from '../support/memory/recordings.ts';
 import { MemoryResultStore } from '../support/memory/result-store.ts';
 import { NO_ITEM_MANIFESTS } from '../support/no-item-manifests.ts';
 
@@ -44,6 +45,7 @@ async function jobOf(items: number) {
     async finish() {
       await ledger.changeJob('job-1', { kind: 'finish' }, NOW);
       const finisher = new Finisher({
+        ...openMemoryRecordings(),
         ...{
           ...parts,
           clock,

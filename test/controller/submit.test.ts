@@ -252,7 +252,7 @@ test('a request is known again though its scraper is gone meanwhile', async () =
   const parts = deskWith(openMemoryLedger());
   const request = { scraper_id: 'county', items: [{ input: { apn: '001' } }] };
   await submitJob(parts, request, 'k');
-  const gone = { ...parts, catalog: { find: async () => null, list: async () => [] } };
+  const gone = { ...parts, catalog: { ...parts.catalog, find: async () => null, list: async () => [] } };
   assert.equal((await submitJob(gone, request, 'k')).kind, 'replayed');
 });
 

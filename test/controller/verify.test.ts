@@ -16,7 +16,11 @@ const JOB_ID = 'job-1';
 type Files = Map<string, Uint8Array>;
 
 /** The results of a job of 2,500 items, as the finisher leaves them: every tenth failed, the others have a page. */
-function resultsOf({ items = itemsOf(2500), meddle = (text: string, _name: string) => text } = {}): Files {
+function resultsOf({
+  items = itemsOf(2500),
+  meddle = (text: string, _name: string) => text,
+  recording = null as string | null,
+} = {}): Files {
   const files: Files = new Map();
   for (const item of items) for (const { key } of item.artifacts) files.set(key, pageOf(item.itemId));
   const { fold, parts } = addPage(EMPTY_MANIFEST, items);
@@ -30,7 +34,9 @@ function resultsOf({ items = itemsOf(2500), meddle = (text: string, _name: strin
   }
   const { seen } = last.fold;
   const counts = { ...NO_COUNTS, ...seen, total: items.length };
-  const metadata = jobMetadata(jobOf({}, { jobId: JOB_ID, status: 'completed', counts }), last.fold, hashes);
+  const kept = recording === null ? null : { sha256: hash('sha256', recording) };
+  const metadata = jobMetadata(jobOf({}, { jobId: JOB_ID, status: 'completed', counts }), last.fold, hashes, kept);
+  if (recording !== null) files.set(`${JOB_ID}/recording.json`, Buffer.from(recording));
   files.set(`${JOB_ID}/job_metadata.json`, Buffer.from(meddle(JSON.stringify(metadata), 'job_metadata.json')));
   return files;
 }
@@ -95,6 +101,17 @@ test('an index that is replaced while it is read is read again, and is not taken
 
 test('a job that is not there, or not finished, cannot be checked', async () => {
   assert.equal((await verify(resultsOf(), 'job-2')).kind, 'nothing');
+});
+
+test('the recording of a job is checked with its results', async () => {
+  const results = () => resultsOf({ items: itemsOf(20), recording: '{"id":"a"}' });
+  assert.deepEqual(await problemsOf(results()), []);
+  const missing = results();
+  missing.delete(`${JOB_ID}/recording.json`);
+  assert.deepEqual(await problemsOf(missing), ['recording.json: it is missing']);
+  const changed = results();
+  changed.set(`${JOB_ID}/recording.json`, Buffer.from('{"id":"b"}'));
+  assert.deepEqual(await problemsOf(changed), ['recording.json: its SHA-256 is not the one in job_metadata.json']);
 });
 
 test('metadata that cannot be read is damage', async () => {

@@ -23,6 +23,7 @@ import { openMemoryHostSettings } from '../support/memory/host-settings.ts';
 import { openMemoryHostShares } from '../support/memory/host-shares.ts';
 import { openMemoryLeadership } from '../support/memory/leadership.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryRecordings } from '../support/memory/recordings.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
 import { openMemoryQueue } from '../support/memory/work-queue.ts';
 import { NO_TOOLS } from '../support/no-tools.ts';
@@ -135,6 +136,7 @@ interface Parts {
 function startController(process: SimProcess, { ledger, queue, store }: Parts): Controller {
   const events = new EventStream();
   const controller = new Controller({
+    ...openMemoryRecordings(),
     ...{ ledger, queue, store, leadership: openMemoryLeadership(), clock: process.clock, events, digest: sha256 },
     holder: process.name,
     faults: NO_FAULTS,
@@ -191,6 +193,7 @@ function startWorker(process: SimProcess, parts: Parts, stop: AbortSignal): void
   scrapers.add(SCRAPER, 'the model county');
   const shared = { leases: ledger, queue, store, clock, id: name, onError, faults: NO_FAULTS };
   const worker = new Worker({
+    ...openMemoryRecordings(),
     ...shared,
     heartbeat: inProcessHeartbeat(beats),
     source: receiveAndClaim(shared),
@@ -198,6 +201,7 @@ function startWorker(process: SimProcess, parts: Parts, stop: AbortSignal): void
     digest: sha256,
     tools: { ...NO_TOOLS, web: countyWeb(county, clock), gate },
     onWait() {},
+    onSteps() {},
     isStillHeld: ({ host }) => pauses.isPaused(gate, host),
     settings: { lane: 'http', slots: 20, leaseMs: LEASE_MS, drainGraceMs: 1000, settleEveryMs: 0, orderGoodMs: 500 },
   });

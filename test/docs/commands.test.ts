@@ -13,6 +13,7 @@ import { addHostsCommands } from '../../src/cli/hosts/commands.ts';
 import { addJobsCommands } from '../../src/cli/jobs/commands.ts';
 import { addRecordingsCommands } from '../../src/cli/recordings/commands.ts';
 import { addRunCommand } from '../../src/cli/run.ts';
+import { addRunsCommands } from '../../src/cli/runs/commands.ts';
 import { addScrapersCommands } from '../../src/cli/scrapers/commands.ts';
 import { addServeCommands } from '../../src/cli/serve.ts';
 import { addCacheCommands } from '../../src/cli/sites/cache-commands.ts';
@@ -123,6 +124,7 @@ function buildProgram(): Command {
     add(program);
   for (const add of [
     addJobsCommands,
+    addRunsCommands,
     addHostsCommands,
     addRecordingsCommands,
     addScrapersCommands,

@@ -110,7 +110,7 @@ test("the reason of a proxy that refuses us has the proxy's code and the remedy"
 });
 
 const groupOf = (type: FailureType, count: number): ReadGroup => {
-  const kind = { type, pattern: `it was ${type}`, page: null, place: null };
+  const kind = { type, pattern: `it was ${type}`, page: null, place: null, step: null };
   return { ...kind, keys: [type], count, firstAt: null, lastAt: null, examples: [] };
 };
 

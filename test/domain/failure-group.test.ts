@@ -111,9 +111,39 @@ test('failures are one group if type, pattern and page are the same, and not oth
 
 test('a group knows its page and its place, and the group for all the rest has none', () => {
   const late = { ...failure('timeout', 'late', { page: 'a' }), place: 'county.test/#' };
-  assert.deepEqual(groupOf(late), { type: 'timeout', pattern: 'late', page: 'a', place: 'county.test/#' });
-  assert.deepEqual(groupOf(failure('timeout', 'late')), { type: 'timeout', pattern: 'late', page: null, place: null });
-  assert.deepEqual(otherGroup('blocked'), { type: 'blocked', pattern: OTHER_PATTERN, page: null, place: null });
+  assert.deepEqual(groupOf(late), { type: 'timeout', pattern: 'late', page: 'a', place: 'county.test/#', step: null });
+  assert.deepEqual(groupOf(failure('timeout', 'late')), {
+    type: 'timeout',
+    pattern: 'late',
+    page: null,
+    place: null,
+    step: null,
+  });
+  assert.deepEqual(otherGroup({ type: 'blocked' }), {
+    type: 'blocked',
+    pattern: OTHER_PATTERN,
+    page: null,
+    place: null,
+    step: null,
+  });
+});
+
+test('a group knows the step of a recording, also the one that many messages share', () => {
+  const at = (path: string, message: string) =>
+    failure('timeout', `step ${path}, click "Search": ${message}`, { step: { path, label: 'click "Search"' } });
+  const deep = Array.from({ length: 8 }, () => '100.otherwise')
+    .join('.')
+    .slice(0, 118);
+  assert.equal(
+    groupOf(at('4', 'none of 3 selectors matched')).pattern,
+    'step 4, click <…>: none of # selector matched',
+  );
+  assert.notEqual(groupOf(at(`${deep}1`, 'late')).pattern, groupOf(at(`${deep}2`, 'late')).pattern);
+  assert.deepEqual(groupOf(at('4', 'late')).step, { path: '4', label: 'click "Search"' });
+  assert.deepEqual(otherGroup(at('4', 'late')), {
+    ...{ type: 'timeout', pattern: 'step 4, (other)', page: null, place: null },
+    step: { path: '4', label: 'click "Search"' },
+  });
 });
 
 test('failures at another kind of address are another group; ids in an address make no difference', () => {
@@ -224,8 +254,8 @@ test('a failure goes into its own group while there is room for one, or once the
   const choose = (known: boolean, groups: number) => chooseGroup(late, (one) => known && one === key, groups);
   assert.deepEqual(choose(false, MAX_GROUPS - 1), { kind: groupOf(late), isOther: false });
   assert.deepEqual(choose(true, MAX_GROUPS), { kind: groupOf(late), isOther: false });
-  assert.deepEqual(choose(false, MAX_GROUPS), { kind: otherGroup('timeout'), isOther: true });
-  assert.deepEqual([countedIn(late, false), countedIn(late, true)], [groupOf(late), otherGroup('timeout')]);
+  assert.deepEqual(choose(false, MAX_GROUPS), { kind: otherGroup(late), isOther: true });
+  assert.deepEqual([countedIn(late, false), countedIn(late, true)], [groupOf(late), otherGroup(late)]);
 });
 
 test('a group takes its first examples, and no more than there is room for', () => {

@@ -72,6 +72,22 @@ test('a request arrives as it was made, and its answer tells all there is to kno
   assert.deepEqual([end.bytes, end.rawBytes], [end.body.length, end.body.length]);
 });
 
+test('a body that is a gzip file is unpacked for visits that read text, within their limits, and kept as it is for others', async (t) => {
+  const text = 'word '.repeat(100_000);
+  const url = await serve(t, ({ url: path }, response) => {
+    const bytes = gzipSync(path === '/bomb.gz' ? Buffer.alloc(20 << 20) : text);
+    response.writeHead(200, { 'content-type': 'application/gzip' });
+    // In two pieces, of which the first is too short to tell.
+    response.write(bytes.subarray(0, 1), () => response.end(bytes.subarray(1)));
+  });
+  const opened = await web.send(aRequest(`${url}/text.gz`), aVisit({ opensGzip: true }));
+  assert.equal(textOf(opened), text);
+  const kept = await web.send(aRequest(`${url}/text.gz`), aVisit());
+  assert.deepEqual(kept.kind === 'answer' && Buffer.from(kept.body), gzipSync(text));
+  const bomb = await web.send(aRequest(`${url}/bomb.gz`), aVisit({ opensGzip: true }));
+  assert.match(textOf(bomb), /^too_large: /);
+});
+
 test('a status is an answer, whatever it is', async (t) => {
   const url = await serve(t, (request, response) => response.writeHead(Number(request.url?.slice(1))).end('text'));
   for (const status of [200, 203, 300, 401, 404, 429, 500, 503]) {

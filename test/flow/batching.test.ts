@@ -18,7 +18,7 @@ function pagesOf(perSite: number, input: (itemId: string) => Record<string, unkn
 
 test('the pages of one site are carried out by one worker, one after another and in their order', async () => {
   const scrapers = [join(import.meta.dirname, 'scrapers')];
-  await withEngine({ dataDir: tempDataDir(), scrapers }, async (engine) => {
+  await withEngine({ dataDir: tempDataDir(), workers: 2, scrapers }, async (engine) => {
     const changes: LedgerChange[] = [];
     engine.ledger.subscribe((change) => changes.push(change));
     await submit(engine, {

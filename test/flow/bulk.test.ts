@@ -3,6 +3,7 @@ import { createServer } from 'node:http';
 import { after, test } from 'node:test';
 import { loadConfig } from '../../src/config.ts';
 import type { BulkCreatedAnswer, BulkJobAnswer } from '../../src/contract/bulk-answers.ts';
+import type { ResultsAnswer } from '../../src/contract/result-answers.ts';
 import type { Engine } from '../../src/main/engine.ts';
 import { sized } from '../support/sized.ts';
 import { tempDataDir, untilFinished, untilJob, withEngine } from './engine.ts';
@@ -100,7 +101,7 @@ function shortestGap(models: readonly Model[], batches: ReadonlyMap<string, stri
 
 test('a list over five sites is pulled politely, completely and once; a second pull asks only for what is too old', async () => {
   const models = await Promise.all(Array.from({ length: SITES }, (_, at) => openModel(`site${at}`)));
-  const overrides = { dataDir: tempDataDir(), slots: 64, allowAddresses: 'loopback' };
+  const overrides = { dataDir: tempDataDir(), workers: 2, slots: 64, allowAddresses: 'loopback' };
   await withEngine(overrides, async (engine, pids) => {
     const url = await engine.listen(loadConfig({ port: 0, logLevel: 'silent' }));
     for (const { id, origin } of models) {
@@ -165,6 +166,28 @@ test('a list over five sites is pulled politely, completely and once; a second p
     );
     const assets = cache.entries.filter(({ type }) => type === 'asset').map((key) => key.url);
     assert.deepEqual(assets.sort(), urls.filter((each) => each.endsWith('.pdf')).sort());
+
+    const links = await fetch(`${url}/jobs/first/links`);
+    assert.deepEqual(
+      [
+        links.headers.get('content-type'),
+        (await links.text())
+          .trim()
+          .split('\n')
+          .map((line) => JSON.parse(line)),
+      ],
+      [
+        'application/x-ndjson',
+        urls
+          .filter((each) => each.endsWith('.pdf'))
+          .map((asset) => {
+            const { id = '', origin = '' } = models.find((model) => asset.startsWith(`${model.origin}/`)) ?? {};
+            return { type: 'asset', url: asset, site: id, path: asset.slice(origin.length) };
+          }),
+      ],
+    );
+    const { json: results } = await call<ResultsAnswer>(url, 'GET', '/jobs/first/results');
+    assert.deepEqual(results.links, { assets: SITES * ASSETS, unknown: 0, href: '/jobs/first/links' });
 
     const { json: list } = await call<{ jobs: { sites: string[]; progress: string }[] }>(url, 'GET', '/jobs?limit=1');
     assert.deepEqual(

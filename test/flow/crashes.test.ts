@@ -5,7 +5,7 @@ import { itemsOf, nextEvent, submit, tempDataDir, untilFinished, untilJob, withE
 const SLOW = { scraper_id: 'example-slow', execution_policy: { throttling: { max_concurrent_workers: 12 } } };
 
 test('the work of a worker that was killed is done by others, without waiting for its leases to run out', async () => {
-  await withEngine({ dataDir: tempDataDir(), leaseMs: 60_000 }, async (engine, pids) => {
+  await withEngine({ dataDir: tempDataDir(), workers: 2, leaseMs: 60_000 }, async (engine, pids) => {
     await submit(engine, { ...SLOW, job_id: 'killed', items: itemsOf(400, () => ({ ms: 10 })) });
     await untilJob(engine, 'killed', ({ counts }) => counts.success >= 50);
     const left = nextEvent(engine, ({ kind }) => kind === 'worker-left');

@@ -17,7 +17,10 @@ export function tempDataDir(): string {
 /** Longer than a busy machine keeps a worker waiting: a lease that runs out makes an item run twice, and tests count. */
 const LEASE_MS = 30_000;
 
-/** The engine with real worker processes, as `trawl serve` runs it, for the time of `use`. */
+/**
+ * The engine with real worker processes, as `trawl serve` runs it, for the time of `use`. There is one, unless a test is about
+ * several: each costs as much as hundreds of small items.
+ */
 export async function withEngine<T>(
   overrides: Partial<Config>,
   use: (engine: Engine, pids: () => readonly number[]) => Promise<T>,
@@ -44,7 +47,7 @@ export async function engineForFile(overrides: Partial<Config> = {}): Promise<En
 }
 
 function open(overrides: Partial<Config>): Promise<Engine> {
-  return openEngine(loadConfig({ workers: 2, slots: 8, logLevel: 'silent', leaseMs: LEASE_MS, ...overrides }));
+  return openEngine(loadConfig({ workers: 1, slots: 8, logLevel: 'silent', leaseMs: LEASE_MS, ...overrides }));
 }
 
 /** Submits a job and answers its id. */

@@ -17,9 +17,9 @@ import { verifyJob } from '../../src/controller/results/verify.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import type { Engine } from '../../src/main/engine.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
-import { openCatalog } from '../../src/scraping/catalog.ts';
 import { loadScrapers } from '../../src/scraping/registry.ts';
 import { folderWith } from '../scraping/scraper-folder.ts';
+import { openFileCatalog } from '../support/file-catalog.ts';
 import { resultRows } from '../support/result-rows.ts';
 import { submit, tempDataDir, untilFinished, withEngine } from './engine.ts';
 
@@ -42,7 +42,7 @@ function newerCounty(t: TestContext): string {
 async function clerk(engine: Engine, folder: string) {
   const { ledger, store, clock } = engine;
   const registry = await loadScrapers([SHIPPED, folder]);
-  const catalog = openCatalog(registry);
+  const catalog = openFileCatalog(registry);
   const parts = { ledger, store, clock, digest, catalog, faults: NO_FAULTS };
   const jobOf = async (jobId: string): Promise<JobRecord> => (await ledger.job(jobId)) ?? assert.fail(`no ${jobId}`);
   return {

@@ -9,14 +9,15 @@ import { Controller } from '../../src/controller/engine/controller.ts';
 import { EventStream } from '../../src/controller/engine/events.ts';
 import { submitJob } from '../../src/controller/jobs/submit.ts';
 import { NO_PRICES } from '../../src/domain/prices.ts';
+import { recordingTools } from '../../src/main/recording-tools.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import type { Ledger, WorkerLeases } from '../../src/ports/ledger.ts';
 import type { ResultStore } from '../../src/ports/result-store.ts';
 import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
-import { openCatalog } from '../../src/scraping/catalog.ts';
 import { loadScrapers } from '../../src/scraping/registry.ts';
 import { receiveAndClaim } from '../../src/worker/receive-and-claim.ts';
 import { Worker } from '../../src/worker/worker.ts';
+import { openFileCatalog } from '../support/file-catalog.ts';
 import { inProcessHeartbeat } from '../support/in-process-heartbeat.ts';
 import { NO_TOOLS } from '../support/no-tools.ts';
 
@@ -39,7 +40,8 @@ export async function openEngineHere(dataDir: string, trouble: Trouble = {}) {
   const queue = new EmbeddedWorkQueue(clock);
   const events = new EventStream();
   const digest = (text: string) => hash('sha256', text);
-  const shared = { ledger, leadership, store, queue, clock, digest, faults: NO_FAULTS, events };
+  const tools = recordingTools(embedded);
+  const shared = { ledger, leadership, store, queue, clock, digest, faults: NO_FAULTS, events, ...tools };
   const controller = new Controller({
     ...shared,
     holder: 'here',
@@ -74,6 +76,7 @@ export async function openEngineHere(dataDir: string, trouble: Trouble = {}) {
     scrapers,
     tools: NO_TOOLS,
     onWait() {},
+    onSteps() {},
     isStillHeld: async () => true,
     heartbeat: inProcessHeartbeat({ leases: ledger, queue, clock, leaseMs: LEASE_MS, onTrouble }),
     settings: { lane: 'http', slots: 8, leaseMs: LEASE_MS, drainGraceMs: 2000, settleEveryMs: 0, orderGoodMs: 500 },
@@ -92,7 +95,7 @@ export async function openEngineHere(dataDir: string, trouble: Trouble = {}) {
     embedded,
     submit: (request: unknown) =>
       submitJob(
-        { ...shared, catalog: openCatalog(scrapers), defaultScraper: 'example-mock', prices: NO_PRICES },
+        { ...shared, catalog: openFileCatalog(scrapers, tools), defaultScraper: 'example-mock', prices: NO_PRICES },
         request,
         null,
       ),

@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { inFlightOf } from '../../src/domain/counts.ts';
 import { engineForFile, itemsOf, submit, untilFinished, untilJob } from './engine.ts';
 
-const engine = await engineForFile();
+const engine = await engineForFile({ workers: 2 });
 
 test('a job runs in worker processes from submission to a manifest that names every item once', async () => {
   const jobId = await submit(engine, {

@@ -1,5 +1,6 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { gzipSync } from 'node:zlib';
 
 /** A documentation site on this machine, and what it was asked. */
 export interface DocsSite {
@@ -28,14 +29,14 @@ const LINKS: Readonly<Record<string, readonly string[]>> = {
 };
 
 /**
- * A start page with a navigation, pages that link to each other in circles, a sitemap with an index that robots.txt names,
+ * A start page with a navigation, pages that link to each other in circles, a compressed sitemap with an index that robots.txt names,
  * and an llms.txt. `/guide/secret` is disallowed, `/guide/deep/2` is three links away from the start, and `/guide/broken` fails.
  */
 export async function startDocsSite(): Promise<DocsSite> {
   const asked: string[] = [];
   const server = createServer(({ url = '' }, response) => {
     asked.push(url);
-    const send = (type: string, body: string, status = 200) =>
+    const send = (type: string, body: string | Buffer, status = 200) =>
       response.writeHead(status, { 'content-type': type }).end(body);
     const links = LINKS[url];
     if (links !== undefined) {
@@ -51,12 +52,12 @@ export async function startDocsSite(): Promise<DocsSite> {
       return send('text/plain', 'User-agent: *\nDisallow: /guide/secret\nSitemap: /maps/index.xml\n');
     }
     if (url === '/maps/index.xml')
-      return send('text/xml', `<sitemapindex><loc>${origin}/maps/1.xml</loc></sitemapindex>`);
-    if (url === '/maps/1.xml') {
+      return send('text/xml', `<sitemapindex><loc>${origin}/maps/1.xml.gz</loc></sitemapindex>`);
+    if (url === '/maps/1.xml.gz') {
       const locations = ['/guide/mapped', '/guide/a', '/other/x'].map(
         (path) => `<url><loc>${origin}${path}</loc></url>`,
       );
-      return send('text/xml', `<urlset>${locations.join('')}</urlset>`);
+      return send('application/x-gzip', gzipSync(`<urlset>${locations.join('')}</urlset>`));
     }
     if (url === '/guide/llms.txt') return send('text/plain', '# Docs\n- [Listed](/guide/listed)\n- [Else](/other/)\n');
     if (url === '/guide/broken') return send('text/html', 'broken', 500);

@@ -1,12 +1,16 @@
 import assert from 'node:assert/strict';
 import { hash } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
+import { fileURLToPath } from 'node:url';
 import { systemClock } from '../../src/adapters/system/clock.ts';
 import type { FailureType } from '../../src/domain/failure.ts';
+import { isRecord } from '../../src/domain/is-record.ts';
 import { parseRoutes } from '../../src/egress/routes.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import { OPEN_GATE } from '../../src/ports/host-gate.ts';
 import type { Settlement } from '../../src/ports/ledger.ts';
+import { RECORDING_LOADER } from '../../src/scraping/recording-loader.ts';
+import type { Scraper } from '../../src/scraping/scraper.ts';
 import { runAttempt } from '../../src/worker/attempt.ts';
 import { Deadlines } from '../../src/worker/deadlines.ts';
 import { FailureEvidence } from '../../src/worker/failure-evidence.ts';
@@ -18,7 +22,7 @@ import { NO_TOOLS } from '../support/no-tools.ts';
 import { sized } from '../support/sized.ts';
 import { startWebFormsCounty, type WebFormsCounty } from './webforms-county.ts';
 import { type Fate, fateOf, type Parcel, parcelOf } from './webforms-county-parcels.ts';
-import scraper from './webforms-county-scraper.ts';
+import bespoke from './webforms-county-scraper.ts';
 
 /** What must become of a parcel: its data, with or without its bill, or a failure. */
 const EXPECTED: Readonly<Record<Fate, 'bill' | 'no bill' | FailureType>> = {
@@ -48,6 +52,15 @@ for (const seed of [1, 2, 3]) {
   });
 }
 
+test(`${ITEMS} parcels by a recording, without a browser: postbacks, view state and every failure are right`, async (t) => {
+  const county = await startWebFormsCounty({ seed: 1, unavailable: 0.01 });
+  const visit = openVisits(t, county, await loadRecording());
+  for (let number = 0; number < ITEMS; number += 1) {
+    const visited = await visit(number);
+    checkItem(number, { ...visited, data: asScraped(visited.data) });
+  }
+});
+
 test('a name that was sent in UTF-8 would be another name to this county', async (t) => {
   const county = await startWebFormsCounty({ seed: 1, unavailable: 0 });
   const visit = openVisits(t, county);
@@ -67,7 +80,7 @@ interface Visited {
 }
 
 /** One attempt at a parcel as a worker makes it, over the real egress; answers what was kept. */
-function openVisits(t: TestContext, county: WebFormsCounty) {
+function openVisits(t: TestContext, county: WebFormsCounty, scraper: Scraper = bespoke) {
   const web = loopbackWeb({ routes: parseRoutes(`http://webforms-county.test=${county.url}`) });
   t.after(async () => {
     await web.close();
@@ -87,6 +100,7 @@ function openVisits(t: TestContext, county: WebFormsCounty) {
     evidence: new FailureEvidence(),
     deadlines: new Deadlines(clock),
     onWait() {},
+    onSteps() {},
   };
   const facts = { isHalted: false, excess: 0, jobCreatedAt: 1, policyRevision: 1 };
   const job = { jobId: 'job', order: { ...facts, scraperId: scraper.id, policy: POLICY }, scraper };
@@ -106,6 +120,30 @@ function openVisits(t: TestContext, county: WebFormsCounty) {
       return text === null ? null : JSON.parse(Buffer.from(text, 'latin1').toString());
     };
     return { settled, data: await json('data'), metadata: await json('metadata'), document: await read('document') };
+  };
+}
+
+async function loadRecording(): Promise<Scraper> {
+  const scraper = await RECORDING_LOADER.load(
+    fileURLToPath(new URL('webforms-county.recording.json', import.meta.url)),
+  );
+  assert.ok(scraper !== null);
+  return scraper;
+}
+
+/** A recording reads the facts as rows, of which second lines have no label. */
+function asScraped(data: unknown): unknown {
+  if (!isRecord(data)) return data;
+  const { facts, ...others } = data as { facts: readonly { label: string | null; value: string }[] };
+  const texts = new Map<string, string[]>();
+  for (const { label, value } of facts) {
+    if (label !== null) texts.set(label.replace(/:$/, ''), []);
+    [...texts.values()].at(-1)?.push(value);
+  }
+  const text = (label: string) => texts.get(label)?.join(' ');
+  return {
+    ...{ parid: text('Parcel'), owner: text('Owner'), mailing_address: text('Mailing Address') },
+    ...{ legal_description: text('Legal Description'), ...others },
   };
 }
 

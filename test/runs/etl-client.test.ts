@@ -107,3 +107,35 @@ test('a thousand changes take two requests where the server takes batches, and o
     assert.ok(server.runs.get(run)?.items.every(({ done }) => done));
   }
 });
+
+test('one change that the server does not want costs neither the others nor the batches', async (t) => {
+  for (const batches of ['taken', 'refused'] as const) {
+    const server = await openEtlServer(t, { batches, strangers: 'refused' });
+    const { etl } = openClient(server.endpoint);
+    const { _id: run } = await etl.createScrapeRun({ domain: 'county.gov', items: ITEMS });
+    const done = URLS.map((url) => ({ url, changes: { done: true } }));
+    assert.deepEqual(await etl.updateScrapeRunItems(run, done.slice(0, 1)), []);
+    const refused = await etl.updateScrapeRunItems(run, [{ url: 'https://county.gov/gone', changes: {} }, ...done]);
+    assert.deepEqual(
+      refused.map(({ url, reason }) => [url, /answered 404/.test(reason)]),
+      [['https://county.gov/gone', true]],
+    );
+    assert.ok(server.runs.get(run)?.items.every((item) => item.done));
+    const before = server.seen.length;
+    await etl.updateScrapeRunItems(run, done);
+    assert.equal(server.seen.length - before, batches === 'taken' ? 1 : 3);
+  }
+});
+
+test('when the server goes away in the middle, nothing is under way any more once the failure is reported', async (t) => {
+  const server = await openEtlServer(t, { batches: 'refused' });
+  const { etl } = openClient(server.endpoint);
+  const urls = Array.from({ length: 50 }, (_, index) => `https://county.gov/${index}`);
+  const { _id: run } = await etl.createScrapeRun({ domain: 'county.gov', items: urls.map((url) => ({ url })) });
+  server.troubles.push(null, ...Array.from({ length: 20 }, () => ({ status: 500 })));
+  const updates = urls.map((url) => ({ url, changes: { done: true } }));
+  await assert.rejects(etl.updateScrapeRunItems(run, updates), /answered 500/);
+  // The batch, and one change by each of ten senders.
+  const sent = server.seen.filter(({ line }) => line.startsWith('PATCH')).length;
+  assert.equal(sent, 11);
+});

@@ -31,10 +31,13 @@ export interface Dialect {
   readonly nulls: boolean;
   readonly batches: 'taken' | 'refused' | 'ignored';
   readonly finalizes: 'status' | 'finalize';
+  /** What happens to a change of an item that the run does not have. */
+  readonly strangers: 'ignored' | 'refused';
 }
 
 export const PLAIN: Dialect = {
   ...{ ids: '_id', names: 'camel', one: 'bare', list: 'data', nulls: false, batches: 'taken', finalizes: 'status' },
+  strangers: 'ignored',
 };
 
 /** What happens to a request instead of an ordinary answer. `lost`: it is carried out, and the answer never arrives. */
@@ -71,7 +74,7 @@ interface Change {
   readonly changes: Partial<StoredItem>;
 }
 
-/** An ETL API over the wire, in one of the dialects of FACTS. */
+/** An ETL API over the wire, in one of the dialects of servers in use. */
 export async function openEtlServer(t: TestContext, dialect: Partial<Dialect> = {}): Promise<EtlServer> {
   const speaks = { ...PLAIN, ...dialect };
   const state: Omit<EtlServer, 'endpoint'> = { runs: new Map(), seen: [], troubles: [] };
@@ -148,6 +151,9 @@ function answerTo(
   const run = runs.get(id);
   if (run === undefined) return [404, { error: 'no such run' }];
   if (method === 'PATCH') {
+    const named = body.updateItems ?? (body.updateItem === undefined ? [] : [body.updateItem]);
+    const hasStranger = named.some((update) => run.items.every((item) => item.url !== update.url));
+    if (hasStranger && dialect.strangers === 'refused') return [404, { error: 'no such item' }];
     if (body.updateItems !== undefined) {
       if (dialect.batches === 'refused') return [400, { error: 'updateItem is required' }];
       if (dialect.batches === 'ignored') return [200, present(run, dialect)];

@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { DEFAULT_POLICY } from '../../src/domain/policy.ts';
+import { BrowserVisit, type VisitWish } from '../../src/scraping/browser/browser-visit.ts';
 import { Suspects } from '../../src/scraping/browser/suspects.ts';
 
 const { signal } = new AbortController();
@@ -45,4 +47,29 @@ test('an item that is no longer waited for leaves the line, and lets the next on
   await assert.rejects(waiting, (reason) => reason === 'over');
   (await next).leave(false);
   inside.leave(false);
+});
+
+test('a suspect waits for its neighbours, and they for it, at no cost to the time of those who wait', async () => {
+  const suspects = new Suspects();
+  (await suspects.enter('suspect', signal)).leave(true);
+  const neighbour = await suspects.enter('neighbour', signal);
+  const uncounted: string[] = [];
+  /** It gets no further than to the way out. */
+  const visit = async (suspect: string) => {
+    const wish = {
+      ...{ suspect, job: null, policy: DEFAULT_POLICY, storage: null, visit: { signal } },
+      browser: { suspects, ways: { open: () => Promise.reject(new Error('no way out')) } },
+      waitUncounted: async (wait: () => Promise<unknown>) => {
+        const waited = await wait();
+        uncounted.push(suspect);
+        return waited;
+      },
+    } as unknown as VisitWish;
+    await assert.rejects(BrowserVisit.open(wish), /no way out/);
+  };
+  const both = [visit('suspect'), visit('another')];
+  assert.deepEqual(uncounted, []);
+  neighbour.leave(false);
+  await Promise.all(both);
+  assert.deepEqual(uncounted, ['suspect', 'another']);
 });

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
 import type { ScraperCatalog } from '../../src/controller/intake/scraper-catalog.ts';
-import { openCatalog } from '../../src/scraping/catalog.ts';
 import { definePlainScraper } from '../../src/scraping/define-scraper.ts';
 import { ScraperRegistry } from '../../src/scraping/registry.ts';
+import { openFileCatalog } from '../support/file-catalog.ts';
 
 function catalogWith(input: z.ZodType): ScraperCatalog {
   const registry = new ScraperRegistry();
@@ -12,7 +12,7 @@ function catalogWith(input: z.ZodType): ScraperCatalog {
   const facts = { id: 'one', name: 'One', version: '1.0.0', description: 'the first' };
   registry.add(definePlainScraper({ ...facts, input, scrape }), 'here');
   registry.addEntry({ kind: 'broken', id: 'bad', file: 'bad.ts', problem: 'bad.ts cannot be read' });
-  return openCatalog(registry);
+  return openFileCatalog(registry);
 }
 
 const owner = z.strictObject({ apn: z.string(), owner: z.object({ name: z.string() }) });

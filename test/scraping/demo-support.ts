@@ -86,6 +86,7 @@ export async function visitCounty(
         now: () => NOW,
         sleep: async () => {},
         isRetried: () => false,
+        waitUncounted: (wait) => wait(),
         draft: () => store.draft(),
         withInput: (checked) => ({ ...context, input: checked }),
       };

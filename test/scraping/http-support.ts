@@ -193,6 +193,7 @@ export function contextOf(tools: ScrapeTools, context: Partial<ScrapeContext> = 
     now: () => NOW,
     sleep: async () => {},
     isRetried: () => false,
+    waitUncounted: (wait) => wait(),
     draft: () => store.draft(),
     withInput: (input) => ({ ...all, input }),
     ...context,

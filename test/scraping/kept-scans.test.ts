@@ -5,7 +5,9 @@ import { enableCompileCache, getCompileCacheDir } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, test } from 'node:test';
-import { scanOrRecall } from '../../src/scraping/kept-scans.ts';
+import { type Scanner, scanOrRecall } from '../../src/scraping/kept-scans.ts';
+import { RECORDING_LOADER } from '../../src/scraping/recording-loader.ts';
+import { SEARCH } from '../domain/recording/sample-recordings.ts';
 
 // Used only if no folder was named for this process.
 const spare = mkdtempSync(join(tmpdir(), 'trawl-scans-'));
@@ -48,4 +50,38 @@ test('what was kept and cannot be read is found again', async () => {
     writeFileSync(kept, text);
     assert.equal(await idOf(file, sourceOf('mine')), 'mine', text);
   }
+});
+
+test('a recording that was scanned before is not parsed again, and one with a mistake is told each time', async () => {
+  const file = join(spare, `${randomUUID()}.recording.json`);
+  const kept = join(getCompileCacheDir() ?? '', 'scans', `${hash('sha256', file)}.json`);
+  after(() => rmSync(kept, { force: true }));
+  const scannedId = async () => {
+    const scanned = await RECORDING_LOADER.scan(file);
+    return scanned.kind === 'scraper' ? scanned.summary.id : null;
+  };
+  writeFileSync(file, JSON.stringify(SEARCH));
+  assert.equal(await scannedId(), SEARCH.id);
+  writeFileSync(kept, readFileSync(kept, 'utf8').replace(`"${SEARCH.id}"`, '"kept"'));
+  assert.equal(await scannedId(), 'kept');
+  writeFileSync(file, JSON.stringify({ ...SEARCH, steps: [{ type: 'clik' }] }));
+  for (let time = 1; time <= 2; time += 1) await assert.rejects(scannedId(), /did you mean click/);
+});
+
+test('a scanner that changed scans again', async () => {
+  const { file } = unknownFile();
+  let version = '1';
+  let scans = 0;
+  const scanner: Scanner = {
+    version: async () => version,
+    async scan() {
+      scans += 1;
+      return { kind: 'helper' };
+    },
+  };
+  for (const each of ['1', '1', '2', '2']) {
+    version = each;
+    await scanOrRecall(file, '', scanner);
+  }
+  assert.equal(scans, 2);
 });

@@ -177,6 +177,14 @@ test('maintenance is what a good status says, if it is what the page is about', 
   }
 });
 
+test('to a visitor that looks for something on every page, a notice of maintenance only explains what is missing', () => {
+  const body = pageOf('<p>We are currently conducting maintenance.</p>');
+  assert.equal(judge({ body, notices: 'if-missing' }), null);
+  assert.equal(explainAbsence(body)?.type, 'maintenance');
+  const titled = pageOf(PROSE.repeat(500), 'Site under maintenance');
+  assert.equal(judge({ body: titled, notices: 'if-missing' })?.type, 'maintenance');
+});
+
 test('a good page that mentions maintenance is good', () => {
   for (const body of [
     pageOf(`<p>We are currently conducting maintenance.</p>${PROSE.repeat(200)}`),

@@ -1,7 +1,7 @@
 import type { Failure } from '../../src/domain/failure.ts';
 import { classify } from '../../src/scraping/page/classify.ts';
 import { type Arrival, explainAbsence as explain } from '../../src/scraping/page/explain-absence.ts';
-import { compileSigns, type Signs } from '../../src/scraping/page/signs.ts';
+import { type CompiledSigns, compileSigns, type Signs } from '../../src/scraping/page/signs.ts';
 import { NOW } from '../support/builders.ts';
 
 export interface Given {
@@ -11,6 +11,7 @@ export interface Given {
   signs?: Signs;
   expectStatus?: number[];
   hasExpected?: boolean;
+  notices?: CompiledSigns['notices'];
 }
 
 export function judge({
@@ -20,11 +21,18 @@ export function judge({
   signs = {},
   expectStatus = [],
   hasExpected = false,
+  notices = 'at-once',
 }: Given): Failure | null {
   const answer = { status, headers: { 'content-type': 'text/html', ...headers }, url: 'https://county.example/parcel' };
   return classify(
     { ...answer, source: () => body, title: null },
-    { signs: compileSigns(signs), expectStatus, hasExpected: () => hasExpected, now: NOW, maxRetryAfterMs: 3_600_000 },
+    {
+      signs: compileSigns(signs, notices),
+      expectStatus,
+      hasExpected: () => hasExpected,
+      now: NOW,
+      maxRetryAfterMs: 3_600_000,
+    },
   );
 }
 

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { symlinkSync, utimesSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { openCatalog } from '../../src/scraping/catalog.ts';
 import { loadScrapers, type ScraperChange } from '../../src/scraping/registry.ts';
 import { SCRAPER_LOADERS } from '../../src/scraping/scraper-loaders.ts';
 import { SCRAPER_MODULES } from '../../src/scraping/scraper-modules.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { openFileCatalog } from '../support/file-catalog.ts';
 import { folderWith, plainSource } from './scraper-folder.ts';
 
 /** The source of a scraper whose description is computed by a helper: what it says shows which code runs. */
@@ -96,7 +96,7 @@ test('a file that is saved without a change is not loaded again', async (t) => {
 
 test('an edit that cannot be loaded leaves the old code at work, and says so once, until it is repaired', async (t) => {
   const { registry, changes, write, later } = await following(t, { 'a.ts': plainSource('a') });
-  const catalog = openCatalog(registry);
+  const catalog = openFileCatalog(registry);
   const first = await registry.find('a');
   assert.equal(await catalog.problemOf('a'), null);
   write('a.ts', plainSource('a', 'const = 5;'));

@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 import { systemClock } from '../../src/adapters/system/clock.ts';
 import { BrowserUnavailable } from '../../src/ports/browser-provider.ts';
 import { ensureChromium } from '../../src/sessions/chromium/ensure-chromium.ts';
-import { findChromium, firstThatWorks } from '../../src/sessions/chromium/find-chromium.ts';
+import { findChromium, findWindowedChromium, firstThatWorks } from '../../src/sessions/chromium/find-chromium.ts';
 import { recallChromium, rememberChromium } from '../../src/sessions/chromium/remembered.ts';
 import { runProgram } from '../../src/sessions/chromium/run-program.ts';
 import { WAYS_TO_INSTALL } from '../../src/sessions/chromium/ways-to-install.ts';
@@ -91,6 +91,16 @@ test('what was found is remembered without another start, until its file changes
   assert.equal(recallChromium(folder), null);
   writeFileSync(join(folder, 'chromium.json'), '{ half');
   assert.equal(recallChromium(folder), null);
+});
+
+test('for windows, a headless shell is passed over, and the shell stays the remembered one', async () => {
+  const { folder, noting } = programs();
+  const shell = script(join(folder, 'chromium-headless-shell'), 'exit 1');
+  rememberChromium(folder, { path: shell, version: '1.2', sandbox: false });
+  const deps = { chosenPath: '', cacheDir: folder, clock, places: () => [shell, noting] };
+  assert.equal((await findWindowedChromium(deps)).found?.path, noting);
+  assert.equal(recallChromium(folder)?.path, shell);
+  assert.deepEqual(await findWindowedChromium({ ...deps, places: () => [shell] }), { found: null, failed: [] });
 });
 
 test('to install looks at the remembered one again, so that one that has broken since is replaced', async () => {

@@ -28,7 +28,7 @@ test('a session is a browser with its processes and memory, and nothing of it is
   assert.ok((session.memoryBytes() ?? 0) > 20e6);
   // Traces are written into the folder of the session, too, which goes away with it.
   await page.context().tracing.start({ snapshots: true });
-  assert.match(readdirSync(temporaryDir, { recursive: true }).join(), /\.trace/);
+  assert.match(readdirSync(temporaryDir, { recursive: true }).join(), /\.(trace|network)\b/);
   assert.equal(await session.isHealthy(30_000), true);
   await session.close();
   assert.equal(isEnded(pids), true);

@@ -9,6 +9,7 @@ import { NotAnswered } from '../../src/worker/heartbeat.ts';
 import { receiveAndClaim } from '../../src/worker/receive-and-claim.ts';
 import { Worker } from '../../src/worker/worker.ts';
 import { inProcessHeartbeat } from '../support/in-process-heartbeat.ts';
+import { openMemoryRecordings } from '../support/memory/recordings.ts';
 import { NO_TOOLS } from '../support/no-tools.ts';
 import type { FaultKind } from './fault-plan.ts';
 import { openDoor } from './host-door.ts';
@@ -87,6 +88,7 @@ export function startController(process: SimProcess, sim: Sim, crash: () => void
   };
   const ports = { ...own, ...sim.plant.controller?.(own) };
   const controller = new Controller({
+    ...openMemoryRecordings(),
     ...ports,
     holder: process.name,
     faults: faultsAt(process, sim, { crash: 'controller-crash-at-point', stall: 'controller-stall' }, crash),
@@ -171,12 +173,14 @@ export function startWorker(process: SimProcess, sim: Sim, slots: number, script
     onError: (where: string, error: unknown) => judgeError(sim, process, where, error),
   };
   const worker = new Worker({
+    ...openMemoryRecordings(),
     ...shared,
     source: receiveAndClaim(shared),
     scrapers,
     digest: sha256,
     tools: { ...NO_TOOLS, gate: new PoliteHostGate({ clock: process.clock }) },
     onWait() {},
+    onSteps() {},
     isStillHeld: async () => true,
     settings: {
       lane: 'http',

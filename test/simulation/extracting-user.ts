@@ -29,7 +29,7 @@ export class ExtractingUser {
       clock,
       digest,
       faults: NO_FAULTS,
-      catalog: { find: async () => scraper, list: async () => [] },
+      catalog: { find: async () => scraper, ofJob: async () => scraper, list: async () => [] },
     };
     this.#dice = dice;
     this.#untilAnswered = untilAnswered;

@@ -12,6 +12,7 @@ import * as ports from './planted-port-bugs.ts';
 import { RECOVERY_BUGS } from './planted-recovery-bugs.ts';
 import * as removals from './planted-removal-bugs.ts';
 import { SHARE_BUGS } from './planted-share-bugs.ts';
+import { STEP_BUGS } from './planted-step-bugs.ts';
 import { USAGE_BUGS } from './planted-usage-bugs.ts';
 
 /** Every bug that the simulation must find within a thousand seeds. */
@@ -76,6 +77,7 @@ export const PLANTED_BUGS: readonly Plant[] = [
   ...USAGE_BUGS,
   ...SHARE_BUGS,
   ...DISCOVERY_BUGS,
+  ...STEP_BUGS,
   ledger('a batch mixes groups', { leases: batching.MixedGroupLeases }),
   ledger('a batch that waits for its host goes out with the others', { leases: batching.DeafToHoldsLeases }),
   ledger('a batch by group is out of order', { leases: batching.DisorderedGroupLeases }),

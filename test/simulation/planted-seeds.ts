@@ -43,6 +43,7 @@ export const KNOWN_SEEDS: Readonly<Record<string, number>> = {
   'a retry stays in the round that was over': 5,
   'a retry of a group reopens other failures': 5,
   'a reopened item keeps its old end': 5,
+  'a failure is counted without its step': 4,
   'a fenced settle adds what it found': 63,
   'a paused job loses what its workers found': 13,
 };

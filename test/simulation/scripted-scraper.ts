@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { type FailureType, failure } from '../../src/domain/failure.ts';
+import { type FailedStep, type FailureType, failure } from '../../src/domain/failure.ts';
 import { HostHeld } from '../../src/ports/host-gate.ts';
 import type { ProducedArtifact, ScrapeContext, ScrapeResult, Scraper } from '../../src/scraping/scraper.ts';
 import { Dice } from './dice.ts';
@@ -12,7 +12,13 @@ import type { SimProcess } from './sim-process.ts';
 export type Script =
   | { readonly kind: 'scraped'; readonly artifacts: number; readonly size: number }
   | { readonly kind: 'skipped' }
-  | { readonly kind: 'failed'; readonly type: FailureType; readonly triesBefore: number; readonly hasPage: boolean }
+  | {
+      readonly kind: 'failed';
+      readonly type: FailureType;
+      readonly triesBefore: number;
+      readonly hasPage: boolean;
+      readonly step: FailedStep | null;
+    }
   | { readonly kind: 'throws' }
   | { readonly kind: 'late' }
   | { readonly kind: 'never-returns' }
@@ -108,9 +114,13 @@ export class Scripts {
 
 function badScript(dice: Dice): Script {
   if (dice.happens(0.1)) return { kind: 'throws' };
-  if (dice.happens(0.02)) return { kind: 'failed', type: 'proxy_config', triesBefore: 99, hasPage: false };
+  if (dice.happens(0.02)) return { kind: 'failed', type: 'proxy_config', triesBefore: 99, hasPage: false, step: null };
   const type = dice.happens(0.6) ? dice.pick(COMMON) : dice.pick(RARE);
-  return { kind: 'failed', type, triesBefore: dice.pick([1, 2, 99, 99, 99]), hasPage: dice.happens(0.6) };
+  const triesBefore = dice.pick([1, 2, 99, 99, 99]);
+  const hasPage = dice.happens(0.6);
+  // Last, so that it changes nothing else in the world.
+  const path = dice.pick([null, null, '2', '4', '4.then.1']);
+  return { kind: 'failed', type, triesBefore, hasPage, step: path === null ? null : { path, label: 'click' } };
 }
 
 /** The scraper that plays the scripts, as it stands in one worker process. */
@@ -235,7 +245,7 @@ async function play(
       const retryAfterMs = script.type === 'rate_limited' ? 500 : null;
       return {
         kind: 'failed',
-        failure: failure(script.type, `scripted failure of ${context.itemId}`, { retryAfterMs }),
+        failure: failure(script.type, `scripted failure of ${context.itemId}`, { retryAfterMs, step: script.step }),
         ...(script.hasPage ? { artifacts: [artifactOf('html', textOf(context, process, 40))] } : {}),
       };
     }

@@ -10,6 +10,7 @@ import { DEFAULT_POLICY, type Policy, policySchema } from '../../src/domain/poli
 import { NO_PRICES } from '../../src/domain/prices.ts';
 import { NO_FAULTS } from '../../src/ports/faults.ts';
 import type { Ledger, RetryFilter } from '../../src/ports/ledger.ts';
+import { openMemoryRecordings } from '../support/memory/recordings.ts';
 import { judgeError } from './actors.ts';
 import { correctedItems } from './correcting-user.ts';
 import { Dice } from './dice.ts';
@@ -239,8 +240,10 @@ export class User {
 
   #submitParts() {
     const { clock } = this.#process;
-    const catalog = { find: async () => SCRAPER, list: async () => [] };
-    return { ledger: this.#ledger, clock, catalog, digest, defaultScraper: SCRAPER.id, prices: NO_PRICES };
+    const catalog = { find: async () => SCRAPER, list: async () => [], ofRecording: async () => SCRAPER };
+    const { recordings } = openMemoryRecordings();
+    const shared = { ledger: this.#ledger, recordings, faults: NO_FAULTS, clock };
+    return { ...shared, catalog, digest, defaultScraper: SCRAPER.id, prices: NO_PRICES };
   }
 
   async #submitOnce(request: NewJobRequest): Promise<SubmitAnswer> {
@@ -263,7 +266,7 @@ export class User {
 
   async #createOnce(request: NewJobRequest, dies: boolean): Promise<void> {
     const { clock } = this.#process;
-    const parts = { ...this.#submitParts(), faults: NO_FAULTS };
+    const parts = this.#submitParts();
     const pause = () => clock.sleep(this.#dice.pick([0, 1, 50, 400]));
     const { signal } = new AbortController();
     const options = { idempotencyKey: null, signal, inlineBytes: 0, itemsPerChunk: this.#dice.int(1, 4) };
@@ -385,6 +388,8 @@ const SCRAPER: CatalogScraper = {
   version: '1.0.0',
   description: '',
   kind: 'plain',
+  source: 'file',
+  recording: null,
   hosts: [],
   lane: 'http',
   input: {},

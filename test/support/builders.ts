@@ -54,6 +54,12 @@ export function failedWith(type: FailureType, message = `it was ${type}`, page: 
   return { kind: 'failed', failure: failure(type, message, { page }) };
 }
 
+/** A failure at a step of a recording. */
+export function failedAtStep(path: string, type: FailureType, message = `it was ${type}`): Outcome {
+  const step = { path, label: 'click "Search"' };
+  return { kind: 'failed', failure: failure(type, `step ${path}, ${step.label}: ${message}`, { step }) };
+}
+
 /** A failure whose page was kept. */
 export function failedOn(...keys: readonly string[]): Outcome {
   return {

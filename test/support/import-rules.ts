@@ -37,13 +37,15 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   'controller/intake': [...CONTROLLER],
   'controller/jobs': [...CONTROLLER, 'controller/intake', 'controller/results'],
   'controller/sites': [...CONTROLLER],
+  'controller/runs': [...CONTROLLER, 'controller/intake'],
   'controller/extraction': [...CONTROLLER, 'controller/intake', 'controller/jobs', 'controller/results'],
-  'controller/feed': [...CONTROLLER, 'controller/engine', 'controller/jobs'],
+  'controller/feed': [...CONTROLLER, 'controller/engine', 'controller/jobs', 'controller/runs'],
   'controller/metrics': [...CONTROLLER, 'controller/engine'],
   'controller/api': [
     ...CONTROLLER,
     ...['controller/engine', 'controller/intake', 'controller/jobs', 'controller/results'],
     ...['controller/extraction', 'controller/feed', 'controller/metrics', 'controller/sites'],
+    'controller/runs',
   ],
   runs: [...['domain', 'ports', 'contract', 'sessions', 'scraping', 'egress', 'controller/jobs', 'controller/intake']],
   'config.ts': ['domain'],
@@ -69,6 +71,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   dashboard: ['domain', 'contract'],
   // Outside of src.
   scrapers: [],
+  examples: [],
   demo: [],
   docs: ['domain'],
   // The stack: it describes where the engine runs, and has no part of it. A lane is a queue and a service there.
@@ -101,6 +104,7 @@ const PACKAGES_OF: Readonly<Record<string, (name: string) => boolean>> = {
   ports: (name) => name === 'playwright-core',
   // Whatever an author outside of this repository could not import, ours do not either.
   scrapers: (name) => name === 'trawl/scraper' || name.startsWith('node:'),
+  examples: (name) => name.startsWith('trawl/') || name.startsWith('node:'),
 };
 /** A name that ends in a star stands for all that begin like it. */
 const ZONES_OF: Readonly<Record<string, readonly string[]>> = {

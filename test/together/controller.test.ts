@@ -1,3 +1,3 @@
 import { importTests } from './import-tests.ts';
 
-await importTests('controller');
+await importTests('controller/**/*.test.ts');

@@ -1,3 +1,3 @@
 import { importTests } from './import-tests.ts';
 
-await importTests('demo');
+await importTests('demo/**/*.test.ts');

@@ -1,3 +1,3 @@
 import { importTests } from './import-tests.ts';
 
-await importTests('domain');
+await importTests('domain/**/*.test.ts');

@@ -1,3 +1,3 @@
 import { importTests } from './import-tests.ts';
 
-await importTests('egress');
+await importTests('egress/**/*.test.ts');

@@ -1,3 +1,3 @@
 import { importTests } from './import-tests.ts';
 
-await importTests('scraping');
+await importTests('scraping/**/*.test.ts');

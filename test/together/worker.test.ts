@@ -1,3 +1,3 @@
 import { importTests } from './import-tests.ts';
 
-await importTests('worker');
+await importTests('worker/**/*.test.ts');

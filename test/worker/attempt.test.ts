@@ -55,6 +55,7 @@ async function attempt(
       evidence: new FailureEvidence(),
       deadlines: new Deadlines(clock),
       onWait: (...wait) => waits.push(wait),
+      onSteps() {},
     },
     { jobId: 'job', order, scraper },
     ITEM,
@@ -435,4 +436,21 @@ test('a scraper that waits in a loop and is left behind does not keep the others
   );
   assert.equal(seen.type, 'timeout');
   assert.equal(rounds, 4);
+});
+
+test('what an item waits for others is not taken from its time, in any of its tries', async () => {
+  const left = (context: ScrapeContext) => context.isRetried(failure('timeout', '', { retryAfterMs: 5000 }));
+  const seen: boolean[] = [];
+  const { result } = await attempt(
+    async (context) => {
+      await context.waitUncounted(() => context.sleep(60_000));
+      seen.push(left(context));
+      if (context.tryNumber === 1) return { kind: 'failed', failure: failure('timeout', 'once') };
+      return { kind: 'scraped', artifacts: [] };
+    },
+    { policy: { timeouts: { item_timeout_seconds: 30 } } },
+  );
+  assert.ok(result !== 'aborted' && result.outcome.kind === 'scraped');
+  assert.ok(result.durationMs >= 120_000, 'the duration is what the user has waited');
+  assert.deepEqual(seen, [true, true]);
 });

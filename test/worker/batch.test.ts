@@ -43,6 +43,7 @@ async function run(
     {
       ...{ clock, store: openMemoryResultStore(), faults: NO_FAULTS, digest: (text: string) => text, tools: NO_TOOLS },
       onWait() {},
+      onSteps() {},
       isStillHeld: async () => true,
       paceItem: () => null,
       gateOf: () => NO_TOOLS.gate,
@@ -51,6 +52,7 @@ async function run(
       deadlines: new Deadlines(clock),
       leases: ledger,
       scrapers: { find: async () => scraper },
+      recorded: { find: async () => scraper },
       settler: new Settler(ledger, clock),
       settings: { settleEveryMs: 60_000, leaseMs: LEASE_MS },
       async latestOrder() {

@@ -1,14 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Deadlines } from '../../src/worker/deadlines.ts';
+import { ItemTime } from '../../src/worker/item-time.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 function given() {
   const clock = new FakeClock();
   const taken = new AbortController();
   const ends: string[] = [];
-  const watch = (ms: number) => new Deadlines(clock).watch(ms, taken.signal, (why) => ends.push(why));
-  return { clock, taken, ends, watch };
+  const watchTime = (time: ItemTime) => new Deadlines(clock).watch(time, taken.signal, (why) => ends.push(why));
+  const watch = (ms: number) => watchTime(new ItemTime(clock, ms));
+  return { clock, taken, ends, watch, watchTime };
 }
 
 test('work that goes on is told when its time is over, once', async () => {
@@ -45,5 +47,25 @@ test('work that has ended is told nothing, and leaves no timer behind', async ()
   taken.abort();
   await clock.advance(2000);
   assert.deepEqual(ends, []);
+  assert.equal(clock.sleepers, 0);
+});
+
+test('time that stands still is not used up, and goes on with what was left of it', async () => {
+  const { clock, ends, watchTime } = given();
+  const time = new ItemTime(clock, 1000);
+  watchTime(time);
+  await clock.advance(400);
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const waits = [time.stopDuring(() => first.promise), time.stopDuring(() => second.promise)];
+  await clock.advance(5000);
+  first.resolve();
+  await clock.advance(5000);
+  assert.equal(time.remainingMs(), 600);
+  second.resolve();
+  await Promise.all(waits);
+  await clock.advance(599);
+  assert.deepEqual(ends, []);
+  await clock.advance(1);
+  assert.deepEqual(ends, ['late']);
   assert.equal(clock.sleepers, 0);
 });

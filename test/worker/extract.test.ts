@@ -74,6 +74,7 @@ async function stored(t: TestContext, { page = PAGE, metadata = METADATA }: { pa
         evidence: new FailureEvidence(),
         deadlines: new Deadlines(clock),
         onWait() {},
+        onSteps() {},
       },
       {
         jobId: 'new',

@@ -78,7 +78,7 @@ function openWorker() {
         ...{ clock, faults: NO_FAULTS, digest: (text: string) => hash('sha256', text) },
         store: wanted.trouble ? Object.assign(Object.create(store), { putAll: put }) : store,
         tools: { ...NO_TOOLS, web, gate: OPEN_GATE, secrets },
-        ...{ ladders: new JobLadders(), evidence, deadlines: new Deadlines(clock), onWait() {} },
+        ...{ ladders: new JobLadders(), evidence, deadlines: new Deadlines(clock), onWait() {}, onSteps() {} },
       },
       { jobId: 'job', order, scraper },
       item,

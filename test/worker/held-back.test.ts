@@ -42,6 +42,7 @@ async function attempt(
         evidence: new FailureEvidence(),
         deadlines: new Deadlines(clock),
         onWait() {},
+        onSteps() {},
       },
     },
     { jobId: 'job', order: { ...facts, policy: policySchema.parse(policy) }, scraper },

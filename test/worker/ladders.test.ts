@@ -31,7 +31,14 @@ function openJob(proxy: unknown, tools: ScrapeTools = NO_TOOLS) {
     const running = runAttempt(
       {
         ...{ clock, store: openMemoryResultStore(), faults: NO_FAULTS, digest: (text: string) => text },
-        ...{ tools, ladders, evidence: new FailureEvidence(), deadlines: new Deadlines(clock), onWait() {} },
+        ...{
+          tools,
+          ladders,
+          evidence: new FailureEvidence(),
+          deadlines: new Deadlines(clock),
+          onWait() {},
+          onSteps() {},
+        },
       },
       { jobId: 'job', order, scraper },
       { seq: 1, itemId: 'item', input: {}, attempt: 1 },

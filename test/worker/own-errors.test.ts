@@ -5,6 +5,7 @@ import { NO_FAULTS } from '../../src/ports/faults.ts';
 import type { LedgerChange, WorkerLeases } from '../../src/ports/ledger.ts';
 import type { ResultStore } from '../../src/ports/result-store.ts';
 import { StorageTrouble } from '../../src/ports/storage-trouble.ts';
+import { RecordingUnreachable } from '../../src/scraping/recording-scrapers.ts';
 import type { Scraper } from '../../src/scraping/scraper.ts';
 import { type BatchDeps, runBatch } from '../../src/worker/batch.ts';
 import { Deadlines } from '../../src/worker/deadlines.ts';
@@ -27,11 +28,19 @@ const JOB = 'job-1';
 
 /** A worker's life with batches of one job of five items, on a real ledger under a clock that does not tick by itself. */
 async function setUp(
-  more: { store?: Partial<ResultStore>; leases?: Partial<WorkerLeases>; isLost?: BatchDeps['isLost'] } = {},
+  more: {
+    store?: Partial<ResultStore>;
+    leases?: Partial<WorkerLeases>;
+    isLost?: BatchDeps['isLost'];
+    /** For a job with a recording of its own. */
+    findRecorded?: BatchDeps['recorded']['find'];
+  } = {},
 ) {
   const clock = new FakeClock();
   const ledger = openMemoryLedger();
-  await givenJob(ledger, { jobId: JOB, items: 5, policy: { throttling: { max_concurrent_workers: 1 } } });
+  const recording = { key: 'k', digest: 'd', origin: 'inline', steps: 1 } as const;
+  const own = more.findRecorded === undefined ? {} : { recording };
+  await givenJob(ledger, { jobId: JOB, items: 5, policy: { throttling: { max_concurrent_workers: 1 } }, ...own });
   const changes: LedgerChange[] = [];
   ledger.subscribe((change) => changes.push(change));
   const leases: WorkerLeases = {
@@ -56,6 +65,7 @@ async function setUp(
   const parts: BatchDeps = {
     ...{ clock, faults: NO_FAULTS, digest: (text: string) => text, tools: NO_TOOLS, leases },
     onWait() {},
+    onSteps() {},
     isStillHeld: async () => true,
     paceItem: () => null,
     gateOf: () => NO_TOOLS.gate,
@@ -64,6 +74,7 @@ async function setUp(
     deadlines: new Deadlines(clock),
     store: { ...openMemoryResultStore(), putAll: async () => [], ...more.store } as ResultStore,
     scrapers: { find: async () => scraper },
+    recorded: { find: more.findRecorded ?? (async () => scraper) },
     settler: new Settler(leases, clock),
     settings: { settleEveryMs: 60_000, leaseMs: LEASE_MS },
     latestOrder: () => ledger.workOrder(JOB),
@@ -127,6 +138,28 @@ test('an item on which our own code fails every time is failed with the error na
   const { strikes, attempts } = await itemOf(ledger, JOB, 'p-2');
   assert.deepEqual([strikes, attempts.at(-1)?.failure?.type], [0, 'unexpected']);
   assert.equal(attempts.at(-1)?.failure?.message, 'error in Trawl, not in the scraper: TypeError: no way to store p-2');
+});
+
+test('items whose recording cannot be reached go back uncharged, however often, and are never failed for it', async () => {
+  let asked = 0;
+  const findRecorded = async () => {
+    asked += 1;
+    throw new RecordingUnreachable('the recording of the job cannot be read');
+  };
+  const { ledger, run, returned } = await setUp({ findRecorded });
+  for (let batch = 0; batch <= MAX_OWN_ERRORS; batch += 1) assert.deepEqual(await run(), { end: 'over', ms: 5000 });
+  assert.deepEqual([asked, returned().length], [MAX_OWN_ERRORS + 1, MAX_OWN_ERRORS + 1]);
+  for (const { status, strikes, attempts } of await allItems(ledger, JOB)) {
+    assert.deepEqual([status, strikes, attempts.length], ['pending', 0, 0]);
+  }
+});
+
+test('items whose recording is gone for good fail in the end, with the reason', async () => {
+  const findRecorded = async () => Promise.reject(new Error('the recording of the job is gone'));
+  const { ledger, run } = await setUp({ findRecorded });
+  while ((await jobOf(ledger, JOB)).counts.failed === 0) await run();
+  const failed = (await allItems(ledger, JOB)).find(({ status }) => status === 'failed');
+  assert.match(failed?.attempts.at(-1)?.failure?.message ?? '', /the recording of the job is gone/);
 });
 
 test('an error that passes costs nothing but time', async () => {

@@ -10,6 +10,7 @@ import { dueBy } from '../support/due-by.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { inProcessHeartbeat } from '../support/in-process-heartbeat.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
+import { openMemoryRecordings } from '../support/memory/recordings.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
 import { NO_TOOLS } from '../support/no-tools.ts';
 
@@ -38,8 +39,9 @@ async function startWorker() {
   } as unknown as Scraper;
   const queue = { ack: async () => {}, extend: async () => {} };
   const worker = new Worker({
+    ...openMemoryRecordings(),
     ...{ id: 'worker-1', clock, source, queue, leases: ledger, store: openMemoryResultStore(), faults: NO_FAULTS },
-    ...{ digest: (text: string) => text, tools: NO_TOOLS, onError: () => {}, onWait() {} },
+    ...{ digest: (text: string) => text, tools: NO_TOOLS, onError: () => {}, onWait() {}, onSteps() {} },
     isStillHeld: async () => true,
     scrapers: { find: async () => scraper } as unknown as ScraperRegistry,
     heartbeat: inProcessHeartbeat({ leases: ledger, queue, clock, leaseMs: LEASE_MS, onTrouble: () => {} }),

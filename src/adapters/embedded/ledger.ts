@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { BatchTurn } from '../../domain/batch-turn.ts';
 import type { CachedEntry } from '../../domain/cached-page.ts';
 import type { PathErrors } from '../../domain/path-errors.ts';
+import type { RecordedScraper, RecordingClaim, SentRecording } from '../../domain/recording/kept-recording.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { composeLedger } from '../../ports/compose-ledger.ts';
 import type { HostRecords } from '../../ports/host-records.ts';
@@ -10,8 +11,11 @@ import type { HostSettingsBook } from '../../ports/host-settings.ts';
 import type { HostShares } from '../../ports/host-shares.ts';
 import type { Leadership } from '../../ports/leadership.ts';
 import type { Ledger } from '../../ports/ledger.ts';
+import type { RunBook } from '../../ports/run-book.ts';
+import type { RunRow } from '../../ports/run-orders.ts';
 import type { SiteBook } from '../../ports/site-book.ts';
 import type { SiteRows } from '../../ports/site-rows.ts';
+import type { StepRecords } from '../../ports/step-records.ts';
 import { LEDGER_FILE, PRIVATE_FOLDER } from './data-directory.ts';
 import { EmbeddedHostRecords } from './host-records.ts';
 import { EmbeddedHostSettings } from './host-settings.ts';
@@ -29,8 +33,10 @@ import { Removal } from './ledger/removal.ts';
 import { EmbeddedReturns } from './ledger/returns.ts';
 import { Tables } from './ledger/tables.ts';
 import { type OwnerLock, takeOwnership } from './owner-lock.ts';
+import { EmbeddedRunBook } from './run-book.ts';
 import { EmbeddedSiteBook } from './site-book.ts';
 import { EmbeddedSiteRows } from './site-rows.ts';
+import { EmbeddedStepRecords } from './step-records.ts';
 
 export interface EmbeddedLedgerOptions {
   /** Created if it does not exist. Only one process can have it open. */
@@ -54,10 +60,16 @@ export interface EmbeddedLedgerHandle {
   readonly hostSettings: HostSettingsBook;
   readonly hostShares: HostShares;
   readonly hostRecords: HostRecords;
+  readonly stepRecords: StepRecords;
+  readonly runs: RunBook;
   readonly sites: SiteBook;
   readonly pageRows: SiteRows<CachedEntry>;
   readonly errorRows: SiteRows<PathErrors>;
   readonly turnRows: SiteRows<BatchTurn>;
+  readonly recordingRows: SiteRows<SentRecording>;
+  readonly claimRows: SiteRows<RecordingClaim>;
+  readonly recordedScraperRows: SiteRows<RecordedScraper>;
+  readonly runRows: SiteRows<RunRow>;
   /** A small durable write. Throws StorageTrouble while there is no room. */
   probe(): Promise<void>;
   /**
@@ -133,10 +145,16 @@ function openOwned(options: EmbeddedLedgerOptions, lock: OwnerLock, database: Da
     hostSettings: new EmbeddedHostSettings(sql, committer),
     hostShares: new EmbeddedHostShares(sql, committer),
     hostRecords: new EmbeddedHostRecords(tables, committer),
+    stepRecords: new EmbeddedStepRecords(tables, committer),
+    runs: new EmbeddedRunBook(sql, committer, clock),
     sites: new EmbeddedSiteBook(sql, committer),
     pageRows: new EmbeddedSiteRows<CachedEntry>(sql, committer, 'page'),
     errorRows: new EmbeddedSiteRows<PathErrors>(sql, committer, 'error'),
     turnRows: new EmbeddedSiteRows<BatchTurn>(sql, committer, 'turn'),
+    recordingRows: new EmbeddedSiteRows<SentRecording>(sql, committer, 'recording'),
+    claimRows: new EmbeddedSiteRows<RecordingClaim>(sql, committer, 'recording-claim'),
+    recordedScraperRows: new EmbeddedSiteRows<RecordedScraper>(sql, committer, 'recorded-scraper'),
+    runRows: new EmbeddedSiteRows<RunRow>(sql, committer, 'run'),
     async probe() {
       await committer.durable(() => sql.insertProbe.run());
       await committer.applied(() => sql.deleteProbe.run());

@@ -1,4 +1,11 @@
-import type { RowChange, RowKind, RowName, RowPage, SiteRows } from '../../ports/site-rows.ts';
+import {
+  ROW_KINDS,
+  type RowChange,
+  type RowKind,
+  type RowName,
+  type RowPage,
+  type SiteRows,
+} from '../../ports/site-rows.ts';
 import type { Committer } from './ledger/committer.ts';
 import type { Statements } from './ledger/statements.ts';
 
@@ -23,7 +30,7 @@ export class EmbeddedSiteRows<Document> implements SiteRows<Document> {
 
   /** One change of the ledger per row, so that a long list does not stop it. */
   change(changes: readonly RowChange<Document>[]): Promise<readonly (Document | null)[]> {
-    return Promise.all(changes.map((change) => this.#committer.applied(() => this.#change(change))));
+    return Promise.all(changes.map((change) => this.#commit(() => this.#change(change))));
   }
 
   page(site: string, after: string | null, limit: number): Promise<RowPage<Document>> {
@@ -50,12 +57,16 @@ export class EmbeddedSiteRows<Document> implements SiteRows<Document> {
 
   async removeSite(site: string): Promise<number> {
     for (let removed = 0; ; ) {
-      const some = await this.#committer.applied(() =>
+      const some = await this.#commit(() =>
         Number(this.#sql.deleteSiteRows.run(this.#kind, site, this.#kind, site, REMOVED_AT_ONCE).changes),
       );
       removed += some;
       if (some < REMOVED_AT_ONCE) return removed;
     }
+  }
+
+  #commit<T>(work: () => T): Promise<T> {
+    return ROW_KINDS[this.#kind] === 'durable' ? this.#committer.durable(work) : this.#committer.applied(work);
   }
 
   #read({ site, name }: RowName): Document | null {

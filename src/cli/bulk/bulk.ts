@@ -28,23 +28,20 @@ import { type Client, endCommand, openClient } from '../client/command.ts';
 import { CommandFailed } from '../client/command-failure.ts';
 import { openTerminal, type Terminal } from '../client/terminal.ts';
 import { EXIT } from '../exit-codes.ts';
-import { formatItems, printable } from '../format.ts';
+import { printable } from '../format.ts';
 import type { ItemList } from '../jobs/item-list.ts';
 import { sendList } from '../jobs/items-upload.ts';
 import { watchJob } from '../jobs/watch-job.ts';
 import { wholeNumber } from '../options.ts';
-import { type WrittenTree, writeTree } from './markdown-tree.ts';
 import { urlFormatOfBytes, urlList } from './url-list.ts';
+import { checkPagesOptions, type PagesOptions, type WrittenPages, writePages } from './write-pages.ts';
 
-interface BulkOptions {
-  readonly out: string;
+interface BulkOptions extends PagesOptions {
   readonly maxAge?: number;
   readonly delay?: number;
   readonly containers?: number;
   readonly unknown?: string;
   readonly browser?: true;
-  readonly llmsFull?: true;
-  readonly frontMatter?: true;
   readonly json?: true;
 }
 
@@ -53,7 +50,7 @@ export function addBulkCommand(program: Command): void {
     .command('bulk')
     .description('pull a list of documentation URLs as Markdown files, here and now')
     .argument('<list>', 'file with URLs: lines, CSV with a column url, JSON or JSONL; - reads stdin')
-    .requiredOption('--out <folder>', 'folder for the Markdown files and manifest.json')
+    .requiredOption('--out <folder>', 'folder for the Markdown files and manifest.json, or a file that ends in .zip')
     .option(
       '--max-age <seconds>',
       'use cached pages read within this time (604800); 0 fetches all of them',
@@ -78,13 +75,14 @@ export function addBulkCommand(program: Command): void {
 const HELP = `
 Sites are configured in sites.json (docs/documentation-pulls.md). The page /guide/start of the site node becomes
 node/guide/start.md, and manifest.json says for each URL of the list what became of it. URLs of files, such as PDFs and images, are
-not fetched. What was read is cached below .trawl/bulk: the same command, or the next list, asks only for what it does not have.
+not fetched; the manifest lists them as links. What was read is cached below .trawl/bulk: the same command, or the next list, asks only for what it does not have.
 
 Exit codes: 0 done, 1 some pages failed or belong to no site, 2 bad usage, 3 the job failed, 130 interrupted.
 
 Examples:
   $ trawl bulk urls.txt --out docs
   $ trawl bulk urls.csv --out docs --delay 500 --llms-full
+  $ trawl bulk urls.txt --out docs.zip
   $ trawl bulk urls.txt --out docs --unknown auto            # without any configuration
   $ trawl bulk urls.txt --out docs --max-age 0               # ask every site for changes
   $ grep /guide/ urls.txt | trawl bulk - --out guide`;
@@ -95,6 +93,7 @@ function wholeSeconds(text: string): number {
 
 async function bulk(file: string, options: BulkOptions): Promise<void> {
   const list = urlList(file);
+  checkPagesOptions(options);
   const lane: Lane = options.browser ? 'browser' : 'http';
   const config = bulkConfig(lane);
   const terminal = openTerminal(systemClock());
@@ -131,7 +130,7 @@ function bulkConfig(lane: Lane): Config {
 
 interface Report {
   readonly job: BulkJobAnswer;
-  readonly tree: WrittenTree;
+  readonly written: WrittenPages;
   readonly out: string;
 }
 
@@ -154,10 +153,9 @@ async function pull(
   });
   await service.stopWorkers();
   const reporting = openClient(terminal, service.address, new AbortController().signal);
-  const { out, llmsFull = false, frontMatter = false } = options;
-  const tree = await writeTree(reporting, created.job_id, { folder: out, llmsFull, frontMatter });
+  const written = await writePages(reporting, created.job_id, options);
   const job = await reporting.api.get<BulkJobAnswer>(jobPath(created.job_id));
-  const report = { job, tree, out };
+  const report = { job, written, out: options.out };
   if (options.json) await terminal.out.json(reportJson(report));
   else await terminal.out.write(reportText(report));
   return exitCodeOf(job);
@@ -200,15 +198,15 @@ function exitCodeOf({ status, input, progress }: BulkJobAnswer): number {
   return progress.failed > 0 || input.unknown > 0 ? EXIT.someItemsFailed : EXIT.done;
 }
 
-function reportJson({ job, tree, out }: Report) {
+function reportJson({ job, written, out }: Report) {
   const { job_id, status, input, progress, workers, errors, elapsed_seconds } = job;
-  return { job_id, status, input, progress, workers, errors, elapsed_seconds, out, files: tree.pages };
+  return { job_id, status, input, progress, workers, errors, elapsed_seconds, out, files: written.files };
 }
 
-function reportText({ job, tree, out }: Report): string {
+function reportText({ job, written }: Report): string {
   const { input, progress, errors } = job;
   const lines = [
-    `${formatItems(tree.pages, 'page')} in ${out}: ${progress.success} read, ${progress.skipped} from the cache or left out, ${progress.failed} failed`,
+    `${written.text}: ${progress.success} read, ${progress.skipped} from the cache or left out, ${progress.failed} failed`,
     ...(input.assets > 0 ? [`Not fetched, because they are links to files: ${input.assets}`] : []),
     ...unknownLines(input),
     ...errors.map(({ path, error }) => `  ${printable(path || '/')}: ${printable(error)}`),

@@ -49,16 +49,33 @@ export async function writeTree({ api }: Client, jobId: string, wish: TreeWish):
     try {
       await manifest.write(Buffer.from(`{"job_id":${JSON.stringify(jobId)},"pages":[`));
       for await (const row of rowsOf(answer.bytes())) await tree.add(row);
-      await manifest.write(Buffer.from('\n]}\n'));
+      await manifest.write(Buffer.from('\n]'));
     } finally {
       answer.close();
     }
+    await writeLinks(api, jobId, manifest);
+    await manifest.write(Buffer.from('}\n'));
     await manifest.finish();
     await all?.finish();
     return { pages: tree.pages, without: tree.without };
   } finally {
     await manifest.close();
     await all?.close();
+  }
+}
+
+/** The URLs of the list that were not fetched; a pull of a whole site has none. */
+async function writeLinks(api: Client['api'], jobId: string, manifest: Target): Promise<void> {
+  const answer = await api.open({ method: 'GET', path: `${jobPath(jobId)}/links`, headers: { accept: '*/*' } });
+  try {
+    let count = 0;
+    for await (const link of linesOf(answer.bytes())) {
+      await manifest.write(Buffer.from(`${count === 0 ? ',"links":[' : ','}\n${link}`));
+      count += 1;
+    }
+    if (count > 0) await manifest.write(Buffer.from('\n]'));
+  } finally {
+    answer.close();
   }
 }
 
@@ -114,14 +131,18 @@ function frontMatter(title: string | null, url: string): string {
 }
 
 async function* rowsOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<PageRow> {
+  for await (const line of linesOf(bytes)) yield JSON.parse(line) as PageRow;
+}
+
+async function* linesOf(bytes: AsyncIterable<Uint8Array>): AsyncGenerator<string> {
   const decoder = new TextDecoder();
   let rest = '';
   for await (const piece of bytes) {
     const lines = (rest + decoder.decode(piece, { stream: true })).split('\n');
     rest = lines.pop() ?? '';
-    for (const line of lines) if (line !== '') yield JSON.parse(line) as PageRow;
+    for (const line of lines) if (line !== '') yield line;
   }
-  if (rest !== '') yield JSON.parse(rest) as PageRow;
+  if (rest !== '') yield rest;
 }
 
 function hostOf(url: string): string {

@@ -4,9 +4,11 @@ import { Refused } from '../../contract/client/api-error.ts';
 import { jobPath } from '../../contract/client/api-paths.ts';
 import type { AddedAnswer } from '../../contract/item-answers.ts';
 import type { JobAnswer, JobStatusAnswer } from '../../contract/job-answers.ts';
+import { isRecord } from '../../domain/is-record.ts';
 import { type ColumnOptions, columnQuery, withColumnOptions } from '../client/columns.ts';
 import { type Client, type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
 import { CommandFailed } from '../client/command-failure.ts';
+import { readJsonFile } from '../client/json-file.ts';
 import { EXIT } from '../exit-codes.ts';
 import { formatItems, printable } from '../format.ts';
 import { wholeNumber } from '../options.ts';
@@ -18,6 +20,7 @@ import { policyGiven } from './policy-option.ts';
 import { watchJob } from './watch-job.ts';
 
 interface CreateOptions extends ClientOptions, ColumnOptions {
+  readonly recording?: string;
   readonly items?: string;
   readonly input?: readonly string[];
   readonly jobId?: string;
@@ -35,7 +38,8 @@ export function addCreateCommand(jobs: Command): void {
       jobs
         .command('create')
         .description('create a job: send its items, then start it')
-        .argument('<scraper>', 'scraper id (see trawl scrapers list)')
+        .argument('[scraper]', 'scraper id (see trawl scrapers list)')
+        .option('--recording <file>', 'instead of a scraper: JSON file with a recording, or with a list of actions')
         .option('--items <file>', 'CSV, JSONL or JSON file with the items; - reads stdin'),
     )
       .option(
@@ -75,9 +79,11 @@ Examples:
   $ trawl jobs create maricopa-az --items parcels.csv --job-id parcels-2026 --concurrency 10 --watch
   $ trawl jobs create maricopa-az --items assessor.csv --columns apn="Parcel Number"
   $ trawl jobs create maricopa-az --input apn=200-14-030
+  $ trawl jobs create --recording search.recording.json --items parcels.csv
   $ zcat parcels.jsonl.gz | trawl jobs create maricopa-az --items - --label county=maricopa --hold`;
 
-async function create(scraperId: string, options: CreateOptions): Promise<void> {
+async function create(scraperId: string | undefined, options: CreateOptions): Promise<void> {
+  const work = workOf(scraperId, options);
   const list = itemList(options);
   if (list === null) throw new ConfigError('no items given: use --items FILE or --input name=value');
   const policy = policyGiven(options);
@@ -92,7 +98,7 @@ async function create(scraperId: string, options: CreateOptions): Promise<void> 
     };
     await makeHeld(client, {
       job_id: jobId,
-      scraper_id: scraperId,
+      ...work,
       ...(name === undefined ? {} : { job_name: name }),
       ...(policy === null ? {} : { execution_policy: policy }),
       ...(options.label === undefined ? {} : { labels }),
@@ -112,16 +118,33 @@ async function create(scraperId: string, options: CreateOptions): Promise<void> 
   });
 }
 
+/** What the job runs: a scraper or its own recording, which the server checks. */
+function workOf(
+  scraperId: string | undefined,
+  { recording: file }: CreateOptions,
+): Pick<NewJobBody, 'scraper_id' | 'recording'> {
+  if (scraperId === undefined && file === undefined) throw new ConfigError('name a scraper, or use --recording FILE');
+  if (scraperId !== undefined && file !== undefined) {
+    throw new ConfigError(`--recording: the job would run ${scraperId}, too; give one of them`);
+  }
+  if (file === undefined) return scraperId === undefined ? {} : { scraper_id: scraperId };
+  const recording = readJsonFile('--recording', file);
+  if (Array.isArray(recording)) return { recording };
+  if (isRecord(recording)) return { recording };
+  throw new ConfigError(`--recording: ${file} is neither a recording nor a list of actions`);
+}
+
 /** A held job with this id was left by an earlier, interrupted command; it is continued. */
 async function makeHeld(client: Client, body: NewJobBody): Promise<void> {
-  const { job_id: jobId, scraper_id: scraperId } = body;
+  const { job_id: jobId, scraper_id: scraperId, recording } = body;
   try {
     await createHeld(client, body);
   } catch (error) {
     if (!(error instanceof Refused) || error.code !== 'job_exists') throw error;
     const job = await client.api.get<JobAnswer>(jobPath(jobId));
     const id = printable(jobId);
-    if (job.scraper_id !== scraperId) {
+    const isSame = recording === undefined ? job.scraper_id === scraperId : job.input.recording?.origin === 'inline';
+    if (!isSame) {
       throw new CommandFailed(
         `job ${id} already exists, with the scraper ${printable(job.scraper_id)}: use another --job-id`,
       );

@@ -19,6 +19,7 @@ import {
 } from '../format.ts';
 import { adviceLines, groupsOf, isForTheAuthor, isWorthRetrying } from './failure-advice.ts';
 import { layoutNote } from './layout-note.ts';
+import { stepsLines } from './steps-text.ts';
 
 /** The exit code for the outcome of a job: `bad` lines of its list, and rows `withoutData`, count as failed items. */
 export function exitCodeOfJob(
@@ -41,6 +42,7 @@ export function jobText(job: AnyJobAnswer, hosts: readonly string[] = []): strin
     `Job ${printable(job.job_id)}${name}: ${statusText(job)}${job.removing ? ', being deleted' : ''}`,
     ...facts.map(([label, text]) => `  ${label.padEnd(9)} ${text}`),
     ...failureLines(job),
+    ...stepsLines(job.steps),
     ...hosts,
     ...(job.removing ? [] : [...adviceLines(job), ...stepLines(nextSteps(job))]),
   ].join('\n');
@@ -61,7 +63,7 @@ export interface EndView {
 }
 
 export function endText(job: AnyJobAnswer, { headline, places, steps }: EndView): string {
-  const failures = [...failureLines(job), ...adviceLines(job)];
+  const failures = [...failureLines(job), ...adviceLines(job), ...driftLines(job)];
   const found = foundText(job);
   const counts = [`  ${itemsText(job)}`, ...(found === null ? [] : [`  found: ${found}`])];
   return [headline, ...counts, ...failures, ...places, ...stepLines(steps)].join('\n');
@@ -244,6 +246,12 @@ function nextSteps(job: AnyJobAnswer): readonly Step[] {
 
 function stepLines(steps: readonly Step[]): string[] {
   return steps.flatMap((step) => ['', `${step.what}:`, `  ${step.command}`]);
+}
+
+/** A job without failures is worth a look, too, if its recording is about to fail. */
+function driftLines({ warnings }: AnyJobAnswer): string[] {
+  const drifts = (warnings ?? []).filter(({ code }) => code === 'selector_drift');
+  return drifts.length === 0 ? [] : ['', 'Warnings:', ...drifts.map(({ message }) => `  ${printable(message, 1000)}`)];
 }
 
 const MAX_GROUPS = 10;

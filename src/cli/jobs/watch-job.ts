@@ -47,6 +47,9 @@ export async function watchJob({ api, show, note, now }: Client, jobId: string):
         case 'items':
           countFailures(failures, event.data.outcomes);
           break;
+        case 'warnings':
+          for (const { message } of event.data.warnings) note(`Warning: ${printable(message, 1000)}`);
+          break;
         case 'progress':
         case 'status':
           shown = progressOf(event.data, shown);

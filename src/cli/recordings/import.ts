@@ -1,10 +1,9 @@
-import { mkdir, writeFile } from 'node:fs/promises';
-import { dirname, join } from 'node:path';
-import { errorCode } from '../../domain/error-code.ts';
 import { IMPORT_FORMATS, type Imported, importRecording } from '../../domain/recording/import/import-recording.ts';
 import { EXIT } from '../exit-codes.ts';
 import { formatItems, printable } from '../format.ts';
+import { parametersText } from './parameters-text.ts';
 import { readTextFile } from './read-recording.ts';
+import { defaultPlace, recordingText, writeNew } from './write-recording.ts';
 
 interface Options {
   readonly id: string;
@@ -21,8 +20,8 @@ export async function importFile(file: string, options: Options): Promise<void> 
   const imported = importRecording(read.text, { id: options.id, parameterize: options.parameterize === true });
   if (!imported.ok) return refuse(`${file} cannot be imported: ${imported.problem}`);
 
-  const out = options.out ?? join('scrapers', `${options.id}.recording.json`);
-  const text = `${JSON.stringify(imported.recording, null, 2)}\n`;
+  const out = options.out ?? defaultPlace(options.id);
+  const text = recordingText(imported.recording);
   if (out === '-') process.stdout.write(text);
   else if (!(await writeNew(out, text, options.force === true))) {
     return refuse(`${out} exists already; --force replaces it`);
@@ -33,18 +32,6 @@ export async function importFile(file: string, options: Options): Promise<void> 
     : reportText(imported, out, options);
   (out === '-' ? process.stderr : process.stdout).write(report);
   process.exitCode = imported.lost.length === 0 ? EXIT.done : EXIT.someItemsFailed;
-}
-
-/** False if there is such a file already. */
-async function writeNew(out: string, text: string, mayReplace: boolean): Promise<boolean> {
-  await mkdir(dirname(out), { recursive: true });
-  try {
-    await writeFile(out, text, { flag: mayReplace ? 'w' : 'wx' });
-    return true;
-  } catch (error) {
-    if (errorCode(error) === 'EEXIST') return false;
-    throw error;
-  }
 }
 
 type Done = Extract<Imported, { ok: true }>;
@@ -60,16 +47,7 @@ function reportText(imported: Done, out: string, options: Options): string {
     `${IMPORT_FORMATS[format]}: ${converted} ${converted === 1 ? 'entry' : 'entries'} converted to ${formatItems(recording.steps.length, 'step')}`,
     ...(changed.length === 0 ? [] : ['changed:', ...changed.map(note)]),
     ...(lost.length === 0 ? [] : ['lost:', ...lost.map(note)]),
-    ...(parameters.length === 0
-      ? []
-      : [
-          options.parameterize === true
-            ? 'made placeholders of:'
-            : 'look like inputs (--parameterize makes placeholders of them):',
-          ...parameters.map(
-            ({ step, value, name }) => `  step ${step}: ${printable(JSON.stringify(value), 100)} as {{input.${name}}}`,
-          ),
-        ]),
+    ...parametersText(parameters, options.parameterize === true),
     ...(out === '-' ? [] : [`written to ${out}`]),
   ];
   return `${lines.join('\n')}\n`;

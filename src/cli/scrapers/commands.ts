@@ -2,18 +2,23 @@ import type { Command } from 'commander';
 import { collected } from '../jobs/options.ts';
 import { listScrapers } from './list.ts';
 import { newScraper } from './new.ts';
+import { addServerCommands } from './on-server.ts';
 import { showScraper } from './show.ts';
 import { testScrapers } from './test.ts';
+
+const SERVER = 'ask a server, which also has the recordings that were stored there';
+const URL = 'address of the API, for --server (default: TRAWL_URL or http://127.0.0.1:8080)';
 
 /** `trawl scrapers …` */
 export function addScrapersCommands(program: Command): void {
   const scrapers = program
     .command('scrapers')
-    .description('list, show, create and test scrapers')
+    .description('list, show, create and test scrapers, and store recordings on a server')
     .addHelpText(
       'after',
       `
 Scrapers are found in ./scrapers, or in the folders that TRAWL_SCRAPERS names, and among those that come with Trawl.
+A server also has recordings that were stored there: add, remove, and list and show with --server.
 
 Examples:
   $ trawl scrapers list
@@ -25,6 +30,8 @@ Examples:
     .command('list')
     .description('list every scraper, and every scraper file that cannot be used')
     .option('--check', 'load every file, to find mistakes that its text does not show')
+    .option('--server', SERVER)
+    .option('--url <address>', URL)
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -33,6 +40,7 @@ Exit code: 0, or 1 if a scraper cannot be used.
 
 Examples:
   $ trawl scrapers list
+  $ trawl scrapers list --server
   $ TRAWL_SCRAPERS=/srv/counties trawl scrapers list --check --json`,
     )
     .action(listScrapers);
@@ -41,6 +49,8 @@ Examples:
     .command('show')
     .argument('<id>', 'the scraper')
     .description('show a scraper: its hosts, its file, the schemas of its input and its data')
+    .option('--server', SERVER)
+    .option('--url <address>', URL)
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
@@ -58,18 +68,21 @@ Example:
     .description('create a small working scraper, with a fixture and a test')
     .option('--folder <folder>', 'where to put it', 'scrapers')
     .option('--host <host>', 'the host of its site', 'example.gov')
-    .option('--kind <kind>', 'http or browser', 'http')
+    .option('--kind <kind>', 'http, browser or recording', 'http')
     .option('--browser', 'same as --kind browser: for a site that only works in a browser')
+    .option('--recording', 'same as --kind recording: a list of steps instead of code')
     .option('--json', 'print JSON')
     .addHelpText(
       'after',
       `
-It never writes over a file that is there.
+It never writes over a file that is there. To record your own steps in a browser, use trawl recordings record.
 
 Example:
   $ trawl scrapers new my-county --folder scrapers/az --host treasurer.example.gov`,
     )
     .action(newScraper);
+
+  addServerCommands(scrapers);
 
   scrapers
     .command('test')

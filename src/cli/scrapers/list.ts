@@ -4,6 +4,7 @@ import { openScrapers } from '../../main/scrapers.ts';
 import { type Column, tableText } from '../client/table.ts';
 import { EXIT } from '../exit-codes.ts';
 import { printable } from '../format.ts';
+import { isOnServer, listOnServer, type ServerOptions } from './on-server.ts';
 import { shownPath } from './shown-path.ts';
 
 const COLUMNS: readonly Column[] = [
@@ -16,7 +17,8 @@ const COLUMNS: readonly Column[] = [
 ];
 
 /** `trawl scrapers list` */
-export async function listScrapers(options: { check?: true; json?: true }): Promise<void> {
+export async function listScrapers(options: ServerOptions & { check?: true }): Promise<void> {
+  if (isOnServer(options)) return await listOnServer(options);
   const workshop = await openScrapers(loadConfig());
   const entries = await workshop.list(options.check ?? false);
   const known = entries.flatMap((entry) => (entry.kind === 'known' ? { ...entry.summary, file: entry.file } : []));

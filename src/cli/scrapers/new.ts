@@ -9,15 +9,17 @@ interface NewOptions {
   readonly host: string;
   readonly kind: string;
   readonly browser?: true;
+  readonly recording?: true;
   readonly json?: true;
 }
 
 /** `trawl scrapers new` */
 export async function newScraper(id: string, options: NewOptions): Promise<void> {
   const { folder, host } = options;
-  const kind = options.browser ? 'browser' : options.kind;
-  if (kind !== 'http' && kind !== 'browser') throw new ConfigError('--kind must be http or browser');
+  const asked = options.browser ? 'browser' : options.recording ? 'recording' : options.kind;
   const workshop = await openScrapers(loadConfig());
+  const kind = workshop.newKinds.find((each) => each === asked);
+  if (kind === undefined) throw new ConfigError(`--kind must be one of ${workshop.newKinds.join(', ')}`);
   const answer = await workshop.create({ id, folder, host, kind });
   if (answer.kind === 'refused') throw new ConfigError(answer.because);
   if (options.json) {

@@ -4,11 +4,13 @@ import { errorMessage } from '../../domain/error-message.ts';
 import { openScrapers } from '../../main/scrapers.ts';
 import { EXIT } from '../exit-codes.ts';
 import { printable } from '../format.ts';
+import { isOnServer, type ServerOptions, showOnServer } from './on-server.ts';
 import { shownPath } from './shown-path.ts';
 import { tellUnknown } from './unknown.ts';
 
 /** `trawl scrapers show` */
-export async function showScraper(id: string, options: { json?: true }): Promise<void> {
+export async function showScraper(id: string, options: ServerOptions): Promise<void> {
+  if (isOnServer(options)) return await showOnServer(id, options);
   const workshop = await openScrapers(loadConfig());
   const found = await workshop.describe(id).catch((error: unknown) => {
     process.stderr.write(`trawl: ${errorMessage(error)}\n`);

@@ -8,11 +8,11 @@ import type {
   SiteContentAnswer,
   SiteLinksAnswer,
 } from '../../contract/site-page-answers.ts';
-import { writeTree } from '../bulk/markdown-tree.ts';
+import { checkPagesOptions, type PagesOptions, writePages } from '../bulk/write-pages.ts';
 import { type Client, type ClientOptions, talkToApi, withClientOptions } from '../client/command.ts';
 import { CommandFailed } from '../client/command-failure.ts';
 import { EXIT } from '../exit-codes.ts';
-import { formatItems, printable } from '../format.ts';
+import { printable } from '../format.ts';
 import { exitCodeOfJob } from '../jobs/job-text.ts';
 import { watchJob } from '../jobs/watch-job.ts';
 import { wholeNumber } from '../options.ts';
@@ -21,14 +21,11 @@ interface AgeOptions extends ClientOptions {
   readonly maxAge?: number;
 }
 
-interface IndexOptions extends AgeOptions {
+interface IndexOptions extends AgeOptions, Partial<PagesOptions> {
   readonly delay?: number;
   readonly containers?: number;
   readonly maxItems?: number;
   readonly watch?: true;
-  readonly out?: string;
-  readonly llmsFull?: true;
-  readonly frontMatter?: true;
 }
 
 const SITE = 'id of the site';
@@ -65,7 +62,10 @@ export function addPageCommands(sites: Command): void {
       .option('--containers <n>', 'batches at the same time (10)', wholeNumber)
       .option('--max-items <n>', 'add at most so many pages that were found (100000)', wholeNumber)
       .option('--watch', 'show the progress until the job is over')
-      .option('--out <folder>', 'wait for the job, and write its pages as Markdown files with a manifest.json')
+      .option(
+        '--out <folder>',
+        'wait for the job, and write its pages into a folder of Markdown files, or a file that ends in .zip',
+      )
       .option('--llms-full', 'with --out: write all pages into llms-full.txt, too')
       .option('--front-matter', 'with --out: begin each file with title and source'),
   )
@@ -132,9 +132,12 @@ function unreadable(error: unknown): never {
 }
 
 async function index(id: string, options: IndexOptions): Promise<void> {
+  const { out: target } = options;
+  const pages = target === undefined ? null : { ...options, out: target };
+  if (pages !== null) checkPagesOptions(pages);
   await talkToApi(options, async (client) => {
     const { api, out, note } = client;
-    const { maxAge, delay, containers, maxItems, llmsFull = false, frontMatter = false } = options;
+    const { maxAge, delay, containers, maxItems } = options;
     const created = await api.post<IndexedAnswer>(`${sitePath(id)}/index`, {
       ...(maxAge === undefined ? {} : { max_age: maxAge }),
       ...(delay === undefined ? {} : { delay_ms: delay }),
@@ -143,19 +146,18 @@ async function index(id: string, options: IndexOptions): Promise<void> {
     });
     const { job_id: jobId, warnings = [] } = created;
     for (const { message } of warnings) note(`Warning: ${message}`);
-    if (!options.watch && options.out === undefined) {
+    if (!options.watch && pages === null) {
       if (options.json) await out.json(created);
       else await out.write(`Created job ${jobId}; see trawl jobs watch ${jobId}.\n`);
       return EXIT.done;
     }
     await watchJob(client, jobId);
-    const tree =
-      options.out === undefined ? null : await writeTree(client, jobId, { folder: options.out, llmsFull, frontMatter });
+    const written = pages === null ? null : await writePages(client, jobId, pages);
     const job = await api.get<JobAnswer>(jobPath(jobId));
     if (options.json) await out.json(job);
     else {
       const { success, skipped, failed } = job.progress;
-      const where = tree === null ? '' : ` ${formatItems(tree.pages, 'page')} in ${options.out}.`;
+      const where = written === null ? '' : ` Written: ${written.text}.`;
       await out.write(
         `Job ${jobId}: ${success} read, ${skipped} from the cache or left out, ${failed} failed.${where}\n`,
       );

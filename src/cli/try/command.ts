@@ -4,6 +4,7 @@ import { ConfigError, loadConfig } from '../../config.ts';
 import { errorMessage } from '../../domain/error-message.ts';
 import { untilToldToStop } from '../../main/stop-signal.ts';
 import { openTrials, type TrialEvent, type TrialInput, type TrialReport, type Trials } from '../../main/trial.ts';
+import type { Watching } from '../../main/watched-recording.ts';
 import { EXIT } from '../exit-codes.ts';
 import { printable } from '../format.ts';
 import { collected } from '../jobs/options.ts';
@@ -38,7 +39,7 @@ export function addTryCommand(program: Command): void {
     .option('--watch', 'run again whenever the scraper, or a local file that it imports, is saved')
     .option('--json', 'print JSON; with --watch, one line per run')
     .addHelpText('after', HELP)
-    .action(tryScraper);
+    .action((id: string, options: TryOptions) => tryScraper(id, options));
 }
 
 const HELP = `
@@ -53,15 +54,15 @@ Examples:
   $ trawl try my-county --from .trawl/run/my-county 200-14-030
   $ trawl try my-county --case 'a parcel' --json`;
 
-/** The options decide the exit code, which it sets. */
-export async function tryScraper(id: string, options: TryOptions): Promise<void> {
+/** The options decide the exit code, which it sets. `watching` is for recordings. */
+export async function tryScraper(id: string, options: TryOptions, watching: Watching | null = null): Promise<void> {
   process.on('unhandledRejection', (error) => {
     const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
     process.stderr.write(`unhandled promise rejection in the scraper: ${what}\n`);
   });
   const asked = await readTrialInput(options);
   if (asked === null) return;
-  const opened = await openTrials(loadConfig(watchingSettings(options)), id).catch(unusable);
+  const opened = await openTrials(loadConfig(watchingSettings(options)), id, watching).catch(unusable);
   if (opened === null) return;
   const { trials, ids } = opened;
   if (trials === null) {

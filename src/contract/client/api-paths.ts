@@ -21,6 +21,10 @@ export function sitePath(siteId: string): string {
   return `/sites/${segment(siteId)}`;
 }
 
+export function scraperPath(scraperId: string): string {
+  return `/scrapers/${segment(scraperId)}`;
+}
+
 export function cachePath(siteId: string): string {
   return `/cache/${segment(siteId)}`;
 }

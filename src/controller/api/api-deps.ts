@@ -12,17 +12,23 @@ import type { HostPauses } from '../../ports/host-pauses.ts';
 import type { HostRecords } from '../../ports/host-records.ts';
 import type { HostSettingsBook } from '../../ports/host-settings.ts';
 import type { ItemWaits } from '../../ports/item-waits.ts';
+import type { KeptRecordings } from '../../ports/kept-recordings.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { PageCache } from '../../ports/page-cache.ts';
 import type { PathErrorBook } from '../../ports/path-errors.ts';
+import type { RecordingBook } from '../../ports/recording-book.ts';
 import type { ResultLinks, ResultStore } from '../../ports/result-store.ts';
+import type { RunBook } from '../../ports/run-book.ts';
+import type { RunService } from '../../ports/run-service.ts';
 import type { SiteBook } from '../../ports/site-book.ts';
 import type { SiteInspector } from '../../ports/site-inspector.ts';
+import type { StepRecords } from '../../ports/step-records.ts';
 import type { WorkQueue } from '../../ports/work-queue.ts';
 import type { ChangeBook } from '../extraction/changes.ts';
 import type { Comparisons } from '../extraction/comparisons.ts';
 import type { JobFeeds } from '../feed/job-feeds.ts';
 import type { RateBook } from '../feed/rate-book.ts';
+import type { RunFeeds } from '../feed/run-feeds.ts';
 import type { ScraperCatalog } from '../intake/scraper-catalog.ts';
 import type { ServerLog } from './server.ts';
 
@@ -38,6 +44,7 @@ export interface ApiDeps {
   readonly hostPauses: HostPauses;
   readonly hostSettings: HostSettingsBook;
   readonly hostRecords: Pick<HostRecords, 'ofJob'>;
+  readonly stepRecords: Pick<StepRecords, 'ofJob'>;
   readonly itemWaits: Pick<ItemWaits, 'ofJob'>;
   readonly sites: SiteBook;
   /** Sites of the file that this process was started with, by id. */
@@ -45,10 +52,17 @@ export interface ApiDeps {
   readonly pageCache: PageCache;
   readonly pathErrors: PathErrorBook;
   readonly siteInspector: SiteInspector;
+  readonly runs: RunBook;
+  /** Carries out scrape runs; or what must be set before it can. */
+  readonly runService: { readonly service: RunService } | { readonly problem: string };
+  /** Where the browsers of workers come from. */
+  readonly browserProvider: string;
   readonly clock: Clock;
   readonly faults: Faults;
   readonly digest: Digest;
   readonly catalog: ScraperCatalog;
+  readonly recordings: KeptRecordings;
+  readonly recordingBook: RecordingBook;
   /** For jobs that do not name a scraper. */
   readonly defaultScraper: string;
   /** Prices of proxies. */
@@ -58,6 +72,7 @@ export interface ApiDeps {
   /** The settings that a kind of proxy lacks here; null if it lacks none, or if workers have their own settings. */
   readonly proxyProblem: (type: ProxyType) => string | null;
   readonly feeds: JobFeeds;
+  readonly runFeeds: RunFeeds;
   readonly rates: RateBook;
   readonly changes: ChangeBook;
   readonly comparisons: Comparisons;
@@ -82,8 +97,11 @@ export function laneWarnings({ servedLanes }: Pick<ApiDeps, 'servedLanes'>, { la
 }
 
 /** Warnings for a job that still has work to do: its items do not run the code that its author last saved. */
-export async function scraperWarnings({ catalog }: Pick<ApiDeps, 'catalog'>, { scraperId, status }: JobRecord) {
-  const problem = OVER.includes(status) ? null : await catalog.problemOf(scraperId);
+export async function scraperWarnings(
+  { catalog }: Pick<ApiDeps, 'catalog'>,
+  { scraperId, recording, status }: JobRecord,
+) {
+  const problem = OVER.includes(status) || recording !== undefined ? null : await catalog.problemOf(scraperId);
   if (problem === null) return [];
   const message = `the edited scraper is not used, and the previously loaded one keeps running: ${problem}`;
   return [{ path: 'scraper_id', code: 'edited_scraper_unusable' as const, message }];
@@ -142,5 +160,5 @@ export async function siteOf({ sites }: Pick<ApiDeps, 'sites'>, id: string): Pro
 }
 
 export function noJob(jobId: string): never {
-  throw new Problem('job_not_found', `There is no job ${jobId}.`);
+  throw new Problem('job_not_found', `Job not found: ${jobId}`);
 }

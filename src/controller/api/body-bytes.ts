@@ -7,21 +7,27 @@ interface BodyLimits {
   readonly sentBytes: number | null;
   /** Limit of the uncompressed body, which may be a thousand times larger than what was sent. */
   readonly unpackedBytes: number;
+  /** What to do about a body that is too large. */
+  readonly advice?: string;
 }
+
+const FEWER_ITEMS = 'create the job with fewer items and send the others to POST /jobs/{job_id}/items';
 
 /** The uncompressed bytes of a streamed body, within limits. */
 export function bodyBytes(
   stream: AsyncIterable<Uint8Array>,
   header: (name: string) => string | null,
-  { sentBytes, unpackedBytes }: BodyLimits,
+  { sentBytes, unpackedBytes, advice = FEWER_ITEMS }: BodyLimits,
 ): AsyncIterable<Uint8Array> {
   const encoding = header('content-encoding')?.trim().toLowerCase() ?? '';
   if (encoding === 'gzip' || encoding === 'x-gzip') {
-    return limited(gunzipped(limited(stream, sentBytes, 'The body')), unpackedBytes, 'The uncompressed body');
+    const sent = limited(stream, sentBytes, { what: 'The body', advice });
+    return limited(gunzipped(sent), unpackedBytes, { what: 'The uncompressed body', advice });
   }
   if (encoding !== '' && encoding !== 'identity') throw unknownEncoding(encoding, true);
-  if (sentBytes !== null && Number(header('content-length') ?? 0) > sentBytes) throw tooLarge('The body', sentBytes);
-  return limited(stream, sentBytes, 'The body');
+  const words = { what: 'The body', advice };
+  if (sentBytes !== null && Number(header('content-length') ?? 0) > sentBytes) throw tooLarge(words, sentBytes);
+  return limited(stream, sentBytes, words);
 }
 
 /** What is wrong with the encoding of a body that is parsed as a whole; null if nothing is. */
@@ -40,18 +46,22 @@ function unknownEncoding(encoding: string, takesGzip: boolean): Problem {
 async function* limited(
   bytes: AsyncIterable<Uint8Array>,
   most: number | null,
-  what: string,
+  words: Words,
 ): AsyncGenerator<Uint8Array> {
   let size = 0;
   for await (const piece of bytes) {
     size += piece.length;
-    if (most !== null && size > most) throw tooLarge(what, most);
+    if (most !== null && size > most) throw tooLarge(words, most);
     yield piece;
   }
 }
 
-function tooLarge(what: string, most: number): Problem {
-  const advice = 'create the job with fewer items and send the others to POST /jobs/{job_id}/items';
+interface Words {
+  readonly what: string;
+  readonly advice: string;
+}
+
+function tooLarge({ what, advice }: Words, most: number): Problem {
   return new Problem('too_large', `${what} is larger than ${most} bytes (TRAWL_MAX_BODY_BYTES): ${advice}.`);
 }
 

@@ -54,6 +54,7 @@ const TAGS = [
   { name: 'scrapers', description: 'The available scrapers.' },
   { name: 'hosts', description: 'Hosts that asked for a pause.' },
   { name: 'sites', description: 'Documentation sites, what is cached of them, and their failures.' },
+  { name: 'runs', description: 'Scrape runs: a domain and its URLs, each done, failed, invalid or pending.' },
   { name: 'service', description: 'The service itself.' },
 ];
 

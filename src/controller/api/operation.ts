@@ -13,7 +13,7 @@ export interface Operation<Params = unknown, Query = unknown, Body = unknown> {
   readonly method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
   /** With parameters in braces: `/jobs/{job_id}`. */
   readonly path: string;
-  readonly tag: 'jobs' | 'items' | 'results' | 'scrapers' | 'hosts' | 'sites' | 'service';
+  readonly tag: 'jobs' | 'items' | 'results' | 'scrapers' | 'hosts' | 'sites' | 'runs' | 'service';
   readonly summary: string;
   readonly description?: string;
   /** `open`: no key is needed. */

@@ -6,6 +6,7 @@ import { ChangeBook } from '../extraction/changes.ts';
 import { Comparisons } from '../extraction/comparisons.ts';
 import { JobFeeds, type JobFeedsSettings } from '../feed/job-feeds.ts';
 import { RateBook } from '../feed/rate-book.ts';
+import { RunFeeds } from '../feed/run-feeds.ts';
 import type { Metrics } from '../metrics/open-metrics.ts';
 import { allowedHosts, parseKeys } from './access.ts';
 import type { ApiDeps, ReadyCheck } from './api-deps.ts';
@@ -13,6 +14,7 @@ import { checkListening, RefusedToListen } from './listening.ts';
 import type { Operation } from './operation.ts';
 import { bulkOperation } from './routes/bulk.ts';
 import { cacheOperations } from './routes/cache.ts';
+import { carriedRunOperations } from './routes/carried-runs.ts';
 import { complianceOperation } from './routes/compliance.ts';
 import { createJobOperation } from './routes/create-job.ts';
 import { discoverOperation } from './routes/discover.ts';
@@ -25,6 +27,10 @@ import { jobOperations } from './routes/jobs.ts';
 import { metricsOperation } from './routes/metrics.ts';
 import { planOperations } from './routes/plans.ts';
 import { resultOperations } from './routes/results.ts';
+import { runEventsOperation } from './routes/run-events.ts';
+import { runItemOperations } from './routes/run-items.ts';
+import { runOperations } from './routes/runs.ts';
+import { scraperOperations } from './routes/scrapers.ts';
 import { serviceOperations } from './routes/service.ts';
 import { sitePageOperations } from './routes/site-pages.ts';
 import { siteOperations } from './routes/sites.ts';
@@ -63,6 +69,11 @@ function allOperations(deps: ApiDeps, metrics: Metrics | null): readonly Operati
     ...sitePageOperations(deps),
     discoverOperation(deps),
     ...cacheOperations(deps),
+    ...runOperations(deps),
+    ...runItemOperations(deps),
+    runEventsOperation(deps),
+    ...scraperOperations(deps),
+    ...carriedRunOperations(deps),
     ...serviceOperations(deps),
   ];
   if (metrics === null) return own;
@@ -95,7 +106,7 @@ async function serveApi(
     async drain(graceMs: number): Promise<void> {
       const ended = new AbortController();
       const ending = stopTaking().finally(() => ended.abort());
-      await deps.feeds.close();
+      await Promise.all([deps.feeds.close(), deps.runFeeds.close()]);
       await Promise.race([ending, deps.clock.sleep(graceMs, ended.signal)]);
       if (!ended.signal.aborted) cutOff();
       await ending;
@@ -125,7 +136,10 @@ async function listen(app: FastifyInstance, settings: ApiSettings): Promise<stri
 }
 
 interface StartApiDeps
-  extends Omit<ApiDeps, 'feeds' | 'rates' | 'changes' | 'comparisons' | 'checks' | 'log' | 'maxBodyBytes'> {
+  extends Omit<
+    ApiDeps,
+    'feeds' | 'runFeeds' | 'rates' | 'changes' | 'comparisons' | 'checks' | 'log' | 'maxBodyBytes'
+  > {
   readonly events: EventStream;
   /** Overrides of the default feed settings. */
   readonly feedSettings?: Partial<JobFeedsSettings>;
@@ -135,20 +149,25 @@ interface StartApiDeps
 
 /** Starts the API and everything that only the API needs. */
 export async function startApi(engine: StartApiDeps, settings: ApiSettings, log: ServerLog) {
-  const { events, ledger, queue, clock, itemWaits, version } = engine;
+  const { events, ledger, queue, clock, itemWaits, stepRecords, version } = engine;
   const rates = new RateBook({ events, clock });
-  const feeds = new JobFeeds({ events, ledger, rates, itemWaits, clock, settings: engine.feedSettings ?? {} });
-  const watchers = () => feeds.watchers;
+  const parts = { events, ledger, rates, itemWaits, stepRecords, clock };
+  const feeds = new JobFeeds({ ...parts, settings: engine.feedSettings ?? {} });
+  const onError = (where: string, error: unknown) => events.publish({ kind: 'engine-error', where, error });
+  const runFeeds = new RunFeeds({
+    ...{ runs: engine.runs, clock, settings: engine.feedSettings ?? {} },
+    onError: (error) => onError('scrape run feed', error),
+  });
+  const watchers = () => feeds.watchers + runFeeds.watchers;
   const metrics =
     settings.listenPrivately === undefined
       ? (await import('../metrics/open-metrics.ts')).openMetrics({ events, ledger, queue, clock, version, watchers })
       : null;
-  const onError = (where: string, error: unknown) => events.publish({ kind: 'engine-error', where, error });
   const changes = new ChangeBook({ ...engine, onError });
   const comparisons = new Comparisons({ ...engine, onError });
   const checks = async () => checksOf(engine.standing());
   const server = await serveApi(
-    { ...engine, rates, feeds, changes, comparisons, checks, log, maxBodyBytes: settings.maxBodyBytes },
+    { ...engine, rates, feeds, runFeeds, changes, comparisons, checks, log, maxBodyBytes: settings.maxBodyBytes },
     metrics,
     settings,
     log,

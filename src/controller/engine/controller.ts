@@ -2,8 +2,10 @@ import type { Digest } from '../../domain/artifact.ts';
 import { needsManifest } from '../../domain/job.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Faults } from '../../ports/faults.ts';
+import type { KeptRecordings } from '../../ports/kept-recordings.ts';
 import type { Leadership } from '../../ports/leadership.ts';
 import type { Ledger, LedgerChange } from '../../ports/ledger.ts';
+import type { RecordingBook } from '../../ports/recording-book.ts';
 import type { ResultStore } from '../../ports/result-store.ts';
 import type { DeadLetters, WorkQueue } from '../../ports/work-queue.ts';
 import { DeadLetterDrain } from './dead-letters.ts';
@@ -13,6 +15,7 @@ import { Finisher } from './finisher.ts';
 import { ItemManifests } from './item-manifests.ts';
 import { Loop } from './loop.ts';
 import { Reaper } from './reaper.ts';
+import { RecordingSweep } from './recording-sweep.ts';
 import { Remover } from './remover.ts';
 import { Scheduler } from './scheduler.ts';
 import { StorageGuard } from './storage-guard.ts';
@@ -35,6 +38,7 @@ export class Controller {
     reaper: Loop;
     finisher: Loop;
     remover: Loop;
+    recordings: Loop;
     guard: Loop;
     leader: Loop;
     deadLetters?: Loop;
@@ -88,6 +92,7 @@ export class Controller {
         this.#wakeAll();
       },
     });
+    const sweep = new RecordingSweep({ ...shared });
     const loop = (name: string, everyMs: number, runOnce: () => Promise<unknown>) =>
       new Loop({ clock, everyMs, runOnce, onError: (error) => onError(name, error) });
     this.#loops = {
@@ -96,6 +101,7 @@ export class Controller {
       reaper: loop('reaper', settings.reapMs, () => this.#reaper.runOnce()),
       finisher: loop('finisher', settings.pollMs, () => this.#finisher.runOnce()),
       remover: loop('remover', settings.pollMs, () => this.#remover.runOnce()),
+      recordings: loop('recordings', SWEEP_EVERY_POLLS * settings.pollMs, () => sweep.runOnce()),
       guard: loop('storage', settings.probeMs, () => this.#guardOnce()),
     };
     if (deps.deadLetters !== undefined) {
@@ -237,6 +243,9 @@ export class Controller {
 /** Dead letters are rare, each look is a request, and what it finds waits for the reaper anyway. */
 const DRAIN_EVERY_REAPS = 4;
 
+/** Claims are rare, and no document is removed before its claim is an hour old. */
+const SWEEP_EVERY_POLLS = 120;
+
 export interface ControllerSettings {
   readonly leaseMs: number;
   readonly lostAfterMs: number;
@@ -262,6 +271,8 @@ interface ControllerDeps {
   /** Only for a queue that sets messages aside. */
   readonly deadLetters?: DeadLetters;
   readonly store: ResultStore;
+  readonly recordings: KeptRecordings;
+  readonly recordingBook: RecordingBook;
   readonly clock: Clock;
   readonly faults: Faults;
   readonly events: EventStream;

@@ -1,7 +1,7 @@
 import { type Digest, jobPrefix } from '../../domain/artifact.ts';
 import { isFinal } from '../../domain/item.ts';
 import { type JobEvent, type JobRecord, needsManifest } from '../../domain/job.ts';
-import { jobMetadata, type PartHash } from '../../domain/job-metadata.ts';
+import { jobMetadata, type PartHash, RECORDING_FILE } from '../../domain/job-metadata.ts';
 import { isFinishing } from '../../domain/job-round.ts';
 import {
   addPage,
@@ -16,6 +16,7 @@ import {
 import { walkPages } from '../../domain/walk-pages.ts';
 import type { Clock } from '../../ports/clock.ts';
 import type { Faults } from '../../ports/faults.ts';
+import type { KeptRecordings } from '../../ports/kept-recordings.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { ResultStore } from '../../ports/result-store.ts';
 import { currentItems } from '../results/current-items.ts';
@@ -102,7 +103,7 @@ export class Finisher {
     const last = lastParts(fold);
     if (!(await this.#putParts(job, last.parts, hashes)) || !(await this.#isOurs(job))) return false;
 
-    const metadata = jobMetadata(job, last.fold, hashes);
+    const metadata = jobMetadata(job, last.fold, hashes, await this.#putRecording(job));
     const stored = await this.#putJson(job, 'job_metadata.json', `${JSON.stringify(metadata, null, 2)}\n`);
     await faults.at('after-manifest-before-record');
     const scraperVersions = versionCounts(last.fold, job.scraperVersion).map(([version]) => version);
@@ -151,6 +152,14 @@ export class Finisher {
     return true;
   }
 
+  /** A copy with the results, so that they say by themselves which steps they come from. Null if there is none. */
+  async #putRecording(job: JobRecord): Promise<{ readonly sha256: string } | null> {
+    const sent = job.recording === undefined ? null : await this.#deps.recordings.get(job.recording.key);
+    if (sent === null) return null;
+    const { sha256 } = await this.#putJson(job, RECORDING_FILE, `${JSON.stringify(sent.document, null, 2)}\n`);
+    return { sha256 };
+  }
+
   #putJson(job: JobRecord, name: string, text: string) {
     const { store, digest } = this.#deps;
     const key = jobPrefix(job.jobId, digest) + name;
@@ -174,6 +183,7 @@ const PAGE = 250;
 export interface FinisherDeps {
   readonly ledger: Ledger;
   readonly store: ResultStore;
+  readonly recordings: Pick<KeptRecordings, 'get'>;
   readonly clock: Clock;
   readonly faults: Faults;
   readonly events: EventStream;

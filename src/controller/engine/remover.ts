@@ -4,6 +4,7 @@ import { isRefusal, type JobRecord } from '../../domain/job.ts';
 import { passingStep } from '../../domain/job-plan.ts';
 import { walkPages } from '../../domain/walk-pages.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { KeptRecordings } from '../../ports/kept-recordings.ts';
 import type { Ledger } from '../../ports/ledger.ts';
 import type { ResultStore } from '../../ports/result-store.ts';
 import { whyInUse } from '../results/job-in-use.ts';
@@ -17,7 +18,7 @@ import type { EventStream } from './events.ts';
  *   asked     a user has set the mark. It is written before checking which jobs need this one, and those write their own
  *             mark before they check this one: if two meet, at least one sees the other.
  *   for good  no other job needs it. From here on there is no way back.
- *   clear     no key is left under the job's prefix.
+ *   clear     no key is left under the job's prefix, and its recording is removed.
  *   gone      the ledger forgets the job, if it is still the same one, and its id can be reused.
  *
  * A worker that lost its lease before the mark may still send bytes of this job, and they may arrive while the next job
@@ -99,7 +100,7 @@ export class Remover {
   }
 
   async #remove({ jobId, incarnation }: JobRecord): Promise<void> {
-    const { ledger, store, clock, digest, events } = this.#deps;
+    const { ledger, store, recordings, clock, digest, events } = this.#deps;
     const term = this.#term();
     const mayWork = () => term !== null && this.#term() === term;
     // The list may have been read while an earlier removal was ending: then the id is free, or a new job has it. From
@@ -131,6 +132,7 @@ export class Remover {
     emptied.catch(() => {});
     await Promise.race([clear.promise, emptied]);
     // Otherwise we were stopped, or another controller leads by now and removes the job.
+    if (isClear && mayWork() && job.recording !== undefined) await recordings.remove(job.recording.key);
     if (isClear && mayWork() && (await ledger.removeJob(jobId, incarnation))) {
       events.publish({ kind: 'job-removed', jobId });
     }
@@ -154,6 +156,7 @@ const LONGEST_PAUSE_MS = 300_000;
 interface RemoverDeps {
   readonly ledger: Ledger;
   readonly store: Pick<ResultStore, 'removeAll'>;
+  readonly recordings: Pick<KeptRecordings, 'remove'>;
   readonly clock: Clock;
   readonly events: EventStream;
   readonly digest: Digest;

@@ -18,7 +18,7 @@ export interface ExtractionDeps {
   readonly clock: Clock;
   readonly faults: Faults;
   readonly digest: Digest;
-  readonly catalog: Pick<ScraperCatalog, 'find' | 'list'>;
+  readonly catalog: Pick<ScraperCatalog, 'find' | 'list' | 'ofJob'>;
 }
 
 export type ExtractionAnswer =
@@ -47,7 +47,7 @@ export async function beginExtraction(
   const { ledger, clock } = deps;
   const source = await ledger.job(sourceJobId);
   if (source === null) return { kind: 'missing' };
-  const found = await findScraper(deps, request.scraper_id ?? source.scraperId);
+  const found = await findScraper(deps, source, request.scraper_id);
   if ('problem' in found) return { kind: 'bad', problems: [{ path: 'scraper_id', message: found.problem }] };
 
   const wanted = extractionOf(deps, source, found.scraper, request);
@@ -168,12 +168,19 @@ function extractionOf(
 
 async function findScraper(
   { catalog }: ExtractionDeps,
-  id: string,
+  source: JobRecord,
+  asked: string | undefined,
 ): Promise<{ readonly problem: string } | { readonly scraper: CatalogScraper }> {
+  const id = asked ?? source.scraperId;
   try {
-    const scraper = await catalog.find(id);
+    const scraper = asked === undefined ? await catalog.ofJob(source) : await catalog.find(asked);
     if (scraper === null) return { problem: await describeUnknownScraper(catalog, id) };
     if (scraper.canExtract) return { scraper };
+    if (scraper.kind === 'recording') {
+      return {
+        problem: `${id} is a recording, which cannot parse stored pages: name a scraper that has a parse function`,
+      };
+    }
     return { problem: `${id} cannot parse stored pages: it has no parse function` };
   } catch (error) {
     return { problem: errorMessage(error) };

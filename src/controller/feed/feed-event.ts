@@ -1,4 +1,5 @@
 import type { JobEvent, ResetReason } from '../../contract/events.ts';
+import type { WarningAnswer } from '../../contract/problem-answer.ts';
 import { inFlightOf } from '../../domain/counts.ts';
 import type { JobWait } from '../../domain/item-wait.ts';
 import type { JobRecord } from '../../domain/job.ts';
@@ -6,9 +7,10 @@ import type { JobPace } from '../../domain/job-pace.ts';
 import type { SettledItem } from '../../ports/ledger.ts';
 import { presentJob, presentReason, presentSummary } from '../jobs/present-job.ts';
 
-/** An event as sent to every watcher of a job: its data are serialized once. */
+/** An event as sent to every watcher: its data are serialized once. */
 export interface FeedEvent {
-  readonly kind: JobEvent['event'];
+  /** Name of the event. */
+  readonly kind: string;
   /** JSON, which has no line breaks. */
   readonly data: string;
 }
@@ -38,6 +40,7 @@ export function statusEvent({ jobId, status, reason, counts }: JobRecord): FeedE
 export function progressEvent(job: JobRecord, waits: readonly JobWait[], pace: JobPace | null, now: number): FeedEvent {
   const shown = presentJob(job, {
     failures: [],
+    steps: [],
     warnings: [],
     waits,
     pace,
@@ -86,6 +89,10 @@ export function itemsEvent(jobId: string, shown: readonly SettledItem[], omitted
     duration_ms: durationMs,
   }));
   return feedEvent({ event: 'items', data: { job_id: jobId, outcomes, omitted } });
+}
+
+export function warningsEvent(jobId: string, warnings: readonly WarningAnswer[]): FeedEvent {
+  return feedEvent({ event: 'warnings', data: { job_id: jobId, warnings: [...warnings] } });
 }
 
 export function endEvent({ jobId, status, manifest, counts }: JobRecord): FeedEvent {

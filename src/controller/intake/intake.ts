@@ -22,7 +22,7 @@ interface ImportDeps {
 
 interface IntakeDeps extends ImportDeps {
   readonly ledger: Pick<ItemBook, 'addItems'> & Pick<JobBook, 'job'>;
-  readonly catalog: Pick<ScraperCatalog, 'find'>;
+  readonly catalog: Pick<ScraperCatalog, 'ofJob'>;
 }
 
 interface IntakeCounts {
@@ -97,7 +97,7 @@ export async function takeInItems(
   // Done before a byte is read: the job's other items may end meanwhile, and the job must not be completed.
   const opened = await ledger.addItems(jobId, [], clock.now() + OPEN_MS, clock.now());
   if (opened.kind !== 'added') return sum.refusal(opened);
-  const scraper = await usableScraper(deps.catalog, job.scraperId);
+  const scraper = await usableScraper(deps.catalog, job);
   const rules = { mapping: columns, input: scraper === null ? null : inputFields(scraper), isStrict };
   const source = untilAborted(bytes, signal);
   try {
@@ -279,9 +279,9 @@ export function firstOf(limit: number, chunk: ItemChunk): ItemChunk {
 }
 
 /** Null for a scraper that is gone or broken: its items are added anyway, and the worker reports what is wrong. */
-async function usableScraper(catalog: Pick<ScraperCatalog, 'find'>, id: string): Promise<CatalogScraper | null> {
+async function usableScraper(catalog: Pick<ScraperCatalog, 'ofJob'>, job: JobRecord): Promise<CatalogScraper | null> {
   try {
-    return await catalog.find(id);
+    return await catalog.ofJob(job);
   } catch {
     return null;
   }

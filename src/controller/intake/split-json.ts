@@ -48,6 +48,10 @@ export interface BrokenJson {
   readonly problem: string;
 }
 
+export function brokenText({ at, problem }: BrokenJson): string {
+  return `${problem} (byte ${at})`;
+}
+
 /** More than all fields except the items can need. */
 export const MAX_FIELDS_BYTES = 2 ** 20;
 

@@ -16,7 +16,7 @@ type PolicyAnswer =
 
 interface ChangePolicyDeps {
   readonly ledger: Pick<JobBook, 'job' | 'changeJob'>;
-  readonly catalog: Pick<ScraperCatalog, 'find'>;
+  readonly catalog: Pick<ScraperCatalog, 'ofJob'>;
   readonly clock: Clock;
   readonly prices: Prices;
 }
@@ -34,7 +34,7 @@ export async function changePolicy(
     const isPriced = change.budget !== undefined || change.proxy !== undefined;
     const problems = isPriced ? policyProblems({ prices }, { execution_policy: policy }) : [];
     if (problems.length > 0) return { kind: 'bad', problems };
-    const scraper = change.controls?.items === undefined ? null : await catalog.find(job.scraperId);
+    const scraper = change.controls?.items === undefined ? null : await catalog.ofJob(job);
     const unusable = scraper === null ? [] : controlProblems(scraper, policy);
     if (unusable.length > 0) return { kind: 'bad', problems: unusable };
     const answer = await ledger.changeJob(

@@ -17,6 +17,8 @@ const TOO_MANY_ITEMS = `at most ${MAX_INLINE_ITEMS} items can be created in one 
 export interface ParsedSubmission {
   readonly wanted: ParsedNewJob;
   readonly items: readonly NewItem[];
+  /** The field `recording` as it was sent, not yet checked; undefined for none. */
+  readonly recording: unknown;
   /** As it was sent: its digest shows whether a later request is the same. */
   readonly request: unknown;
 }
@@ -33,6 +35,11 @@ export function parseNewJob(request: unknown): ParsedSubmission | { readonly pro
   if (isRecord(request) && isRecord(request['labels']) && Object.hasOwn(request['labels'], '__proto__')) {
     problems.push({ path: 'labels.__proto__', message: 'cannot be used as the name of a label' });
   }
+  // From the original, for the same reason as inputs below.
+  const recording = isRecord(request) ? request['recording'] : undefined;
+  if (recording !== undefined && wanted.scraper_id !== undefined) {
+    problems.push({ path: 'recording', message: 'cannot be combined with scraper_id: the job runs one of them' });
+  }
   const items = wanted.items.map((item, index) => {
     // From the original: a parsed record has lost a field called __proto__.
     const made = makeItem({ ...item, input: inputGiven(given[index]) ?? item.input }, index);
@@ -40,7 +47,7 @@ export function parseNewJob(request: unknown): ParsedSubmission | { readonly pro
     problems.push(...made.problems);
     return { itemId: '', input: {} };
   });
-  return problems.length > 0 ? { problems } : { wanted, items, request };
+  return problems.length > 0 ? { problems } : { wanted, items, recording, request };
 }
 
 /** One item of a request that is read item by item. */

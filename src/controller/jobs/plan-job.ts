@@ -13,9 +13,10 @@ import type { Clock } from '../../ports/clock.ts';
 import type { HostSettingsBook } from '../../ports/host-settings.ts';
 import type { ItemBook, JobBook } from '../../ports/ledger.ts';
 import type { PlanRequest } from './read-plan-request.ts';
+import { createWithRecording } from './recordings/keep-for-job.ts';
 import { newJobOf, type SubmitDeps } from './submit.ts';
 
-export interface PlanDeps extends Pick<SubmitDeps, 'prices'> {
+export interface PlanDeps extends Pick<SubmitDeps, 'prices' | 'recordings' | 'faults'> {
   readonly ledger: Pick<JobBook, 'createJob' | 'job'> & Pick<ItemBook, 'items' | 'failureGroups'>;
   readonly hostSettings: Pick<HostSettingsBook, 'list'>;
   readonly clock: Clock;
@@ -31,24 +32,24 @@ const MAX_LABELS = 50;
  * nothing is lost when one dies. Null if there is nothing to run.
  */
 export async function beginPlan(
-  { ledger, clock, prices }: PlanDeps,
-  { wanted, scraper, check }: PlanRequest,
+  deps: PlanDeps,
+  { wanted, scraper, origin, check }: PlanRequest,
   isKept: boolean,
 ): Promise<JobRecord | null> {
+  const { ledger, clock, prices } = deps;
   const sample = check.sample();
   if (sample.length === 0) return null;
   const { items, received, bad, duplicates, conflicts } = check.report();
   const labels = Object.fromEntries(Object.entries(wanted.labels).slice(0, MAX_LABELS - 1));
   const { submission: _, ...job } = newJobOf({ prices }, { ...wanted, hold: false }, `plan-${clock.id()}`, scraper, '');
-  const answer = await ledger.createJob(
-    {
-      ...job,
-      name: `Sample of ${sample.length} from ${items} items`,
-      labels: { ...labels, ...PLAN_LABEL },
-      plan: { items, received, bad, duplicates, conflicts, isKept },
-    },
-    sample,
-    clock.now(),
+  const planned = {
+    ...job,
+    name: `Sample of ${sample.length} from ${items} items`,
+    labels: { ...labels, ...PLAN_LABEL },
+    plan: { items, received, bad, duplicates, conflicts, isKept },
+  };
+  const answer = await createWithRecording(deps, planned, { scraper, origin }, (made) =>
+    ledger.createJob(made, sample, clock.now()),
   );
   if (answer.kind !== 'created') throw new Error(`the sample of a plan could not be created: ${answer.kind}`);
   return answer.job;

@@ -16,15 +16,19 @@ import { isFinishing } from '../../domain/job-round.ts';
 import { currentWait } from '../../domain/job-wait.ts';
 import { consecutiveFailureLimit, type Policy } from '../../domain/policy.ts';
 import { presentUsage } from '../../domain/present-usage.ts';
+import type { JobSteps } from '../../domain/recording/step-statistics.ts';
 import { presentFailureGroup } from './failure-groups.ts';
 import { presentControls } from './present-controls.ts';
 import { presentDiscovery } from './present-discovery.ts';
 import { presentForecast } from './present-forecast.ts';
+import { driftWarnings, presentSteps } from './present-steps.ts';
 
 export function presentJob(
   job: JobRecord,
   more: {
+    /** All groups, most frequent first. */
     readonly failures: readonly ReadGroup[];
+    readonly steps: JobSteps;
     readonly warnings: readonly WarningAnswer[];
     readonly waits: readonly JobWait[];
     readonly pace: JobPace | null;
@@ -45,6 +49,7 @@ export function presentJob(
       scraper_id: job.scraperId,
       scraper_version: job.scraperVersion,
       items: counts.total,
+      recording: presentRecording(job),
       extracts: job.extracts ?? null,
     },
     progress: {
@@ -63,6 +68,7 @@ export function presentJob(
     waiting: more.waits.map(presentWait),
     waiting_for: presentWaitingFor(job, more.now),
     errors: more.failures.slice(0, 10).map((group) => presentFailureGroup(job.jobId, group)),
+    steps: presentSteps(more.steps, more.failures),
     policy: inForce(policy),
     batching: presentBatching(job),
     breaker: {
@@ -85,8 +91,13 @@ export function presentJob(
     },
     replaced_by: job.replacedBy ?? null,
     recovering: job.recovering ?? false,
-    warnings: [...more.warnings],
+    warnings: [...more.warnings, ...driftWarnings(more.steps)],
   };
+}
+
+function presentRecording({ recording }: JobRecord): JobAnswer['input']['recording'] {
+  if (recording === undefined) return null;
+  return { origin: recording.origin, steps: recording.steps, sha256: recording.digest };
 }
 
 function presentWait({ type, items, until }: JobWait): JobAnswer['waiting'][number] {

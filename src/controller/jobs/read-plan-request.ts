@@ -1,8 +1,10 @@
 import type { ParsedNewJob } from '../../contract/new-job.ts';
 import type { FieldError } from '../../contract/problem.ts';
+import type { WarningAnswer } from '../../contract/problem-answer.ts';
 import type { Digest } from '../../domain/artifact.ts';
 import { isRecord } from '../../domain/is-record.ts';
 import { defaultSampleSize } from '../../domain/job-plan.ts';
+import type { RecordingOrigin } from '../../domain/recording/kept-recording.ts';
 import { seededChance } from '../../domain/seeded-chance.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { InputCheck } from '../intake/check-inputs.ts';
@@ -14,17 +16,19 @@ import { inWords, judgeItems } from '../intake/judge-items.ts';
 import { parseJsonBytes } from '../intake/parse-json-bytes.ts';
 import { readItems } from '../intake/read-items.ts';
 import type { CatalogScraper } from '../intake/scraper-catalog.ts';
-import { JsonSplitter } from '../intake/split-json.ts';
+import { brokenText, JsonSplitter } from '../intake/split-json.ts';
 import { MAX_RECORD_BYTES } from '../intake/split-records.ts';
 import { untilAborted } from '../intake/until-aborted.ts';
 import { parseNewItem, parseNewJob } from './parse-new-job.ts';
-import { policyProblems, type SubmitDeps, scraperFor } from './submit.ts';
-import { brokenText, MAX_INLINE_BYTES, readHead } from './submit-stream.ts';
+import { policyProblems, readRecording, type SubmitDeps, scraperFor } from './submit.ts';
+import { MAX_INLINE_BYTES, readHead } from './submit-stream.ts';
 
 /** What a plan is about: the job as it would be created, and the result of checking its items. */
 export interface PlanRequest {
   readonly wanted: ParsedNewJob;
   readonly scraper: CatalogScraper;
+  readonly origin: RecordingOrigin;
+  readonly warnings: readonly WarningAnswer[];
   readonly check: InputCheck;
 }
 
@@ -161,12 +165,14 @@ async function begin(
   const parsed = parseNewJob(fields);
   if ('problems' in parsed) return { kind: 'bad', problems: parsed.problems };
   const { wanted } = parsed;
-  const found = await scraperFor(deps, wanted);
+  const inline = await readRecording(deps, parsed.recording);
+  if ('problems' in inline) return { kind: 'bad', problems: inline.problems };
+  const found = await scraperFor(deps, wanted, inline);
   if ('problem' in found) return { kind: 'bad', problems: [found.problem] };
   const problems = policyProblems(deps, wanted);
   if (problems.length > 0) return { kind: 'bad', problems };
   const sampleSize = sample ?? defaultSampleSize(wanted.execution_policy.throttling);
   // The same list always gives the same sample, so that repeated plans can be compared.
   const check = new InputCheck({ digest: deps.digest, sampleSize, chance: seededChance(1) });
-  return { kind: 'read', request: { wanted, scraper: found.scraper, check } };
+  return { kind: 'read', request: { wanted, ...found, warnings: inline.sent === null ? [] : inline.warnings, check } };
 }

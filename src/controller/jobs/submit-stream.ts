@@ -1,20 +1,22 @@
 import { isRecord } from '../../domain/is-record.ts';
-import type { JobRecord } from '../../domain/job.ts';
-import type { Faults } from '../../ports/faults.ts';
+import type { JobRecord, NewJob } from '../../domain/job.ts';
 import type { JobBook } from '../../ports/ledger.ts';
 import { inPieces } from '../intake/in-pieces.ts';
 import { parseJsonBytes } from '../intake/parse-json-bytes.ts';
-import { type BrokenJson, type JsonPart, JsonSplitter } from '../intake/split-json.ts';
+import type { CatalogScraper } from '../intake/scraper-catalog.ts';
+import { brokenText, type JsonPart, JsonSplitter } from '../intake/split-json.ts';
 import { untilAborted } from '../intake/until-aborted.ts';
 import { controlProblems } from './control-problems.ts';
 import { DraftedItems } from './drafted-items.ts';
 import { MAX_INLINE_ITEMS, parseNewJob } from './parse-new-job.ts';
+import { createWithRecording } from './recordings/keep-for-job.ts';
 import {
   answerExisting,
   findScraper,
   idFromKey,
   newJobOf,
   policyProblems,
+  readRecording,
   reject,
   type SubmitAnswer,
   type SubmitDeps,
@@ -25,7 +27,6 @@ import {
 
 export interface SubmitStreamDeps extends Omit<SubmitDeps, 'ledger'> {
   readonly ledger: Pick<JobBook, 'createJob' | 'draftJob' | 'job'>;
-  readonly faults: Faults;
 }
 
 type StreamAnswer =
@@ -79,6 +80,7 @@ class LargeRequest {
   /** Whether the scraper of the job has checked the items so far. */
   #isChecked = false;
   #hasBegun = false;
+  #inline: Awaited<ReturnType<typeof readRecording>> | null = null;
   /** A job with this id that existed when the first item arrived. */
   #present: JobRecord | null = null;
 
@@ -144,12 +146,26 @@ class LargeRequest {
     if (typeof jobId === 'string') this.#present = await this.#deps.ledger.job(jobId);
     // The items will not be created, but the request must be read to its end before it is answered.
     if (this.#present !== null) this.#items.onlyRead();
-    const scraperId = this.#fields.get('scraper_id');
-    if (typeof scraperId !== 'string') return;
-    const found = await findScraper(this.#deps, scraperId);
-    if (!('scraper' in found)) return;
+    const scraper = await this.#knownScraper();
+    if (scraper === null) return;
     this.#isChecked = true;
-    this.#items.checkWith(found.scraper);
+    this.#items.checkWith(scraper);
+  }
+
+  /** Null if it is not known yet, or cannot be used: `#make` says why. */
+  async #knownScraper(): Promise<CatalogScraper | null> {
+    if (this.#fields.has('recording')) {
+      const inline = await this.#readInline();
+      return 'problems' in inline || inline.sent === null ? null : await this.#deps.catalog.ofRecording(inline.sent);
+    }
+    const scraperId = this.#fields.get('scraper_id');
+    if (typeof scraperId !== 'string') return null;
+    return (await findScraper(this.#deps, scraperId)).scraper ?? null;
+  }
+
+  async #readInline(): ReturnType<typeof readRecording> {
+    this.#inline ??= await readRecording(this.#deps, this.#fields.get('recording'));
+    return this.#inline;
   }
 
   async #make(): Promise<StreamAnswer> {
@@ -160,13 +176,16 @@ class LargeRequest {
     if ('problems' in parsed) return reject([...parsed.problems, ...shape.first], parsed.problems.length + shape.count);
     if (shape.count > 0) return reject(shape.first, shape.count);
     const { wanted } = parsed;
+    const inline = await this.#readInline();
+    if ('problems' in inline) return reject(inline.problems);
     const submission = this.#items.submission(fields);
     const jobId = wanted.job_id ?? idFromKey(this.#deps, this.#key);
     // As in `submitJob`: the scraper may have changed since an earlier request created the job.
     const present = this.#present ?? (await ledger.job(jobId));
-    if (present !== null) return answerExisting(present, wanted, submission, this.#key);
+    const asked = { wanted, inline };
+    if (present !== null) return answerExisting(present, asked, submission, this.#key);
 
-    const found = await scraperFor(this.#deps, wanted);
+    const found = await scraperFor(this.#deps, wanted, inline);
     if ('problem' in found) return reject([found.problem]);
     const { scraper } = found;
     const dear = policyProblems(this.#deps, wanted);
@@ -176,14 +195,12 @@ class LargeRequest {
     const problems = [...controlProblems(scraper, wanted.execution_policy), ...inputs.first];
     if (problems.length > 0) return reject(problems, problems.length - inputs.first.length + inputs.count);
     await faults.at('after-draft-before-commit');
-    const answer = await this.#items.commit(newJobOf(this.#deps, wanted, jobId, scraper, submission), clock.now());
-    if (answer.kind === 'exists') return answerExisting(answer.job, wanted, submission, this.#key);
-    return { ...answer, warnings: warningsAbout(wanted, answer.job) };
+    const job = newJobOf(this.#deps, wanted, jobId, scraper, submission);
+    const commit = (made: NewJob) => this.#items.commit(made, clock.now());
+    const answer = await createWithRecording(this.#deps, job, found, commit);
+    if (answer.kind === 'exists') return answerExisting(answer.job, asked, submission, this.#key);
+    return { ...answer, warnings: warningsAbout(asked, answer.job) };
   }
-}
-
-export function brokenText({ at, problem }: BrokenJson): string {
-  return `${problem} (byte ${at})`;
 }
 
 function hasManyItems(request: unknown): boolean {

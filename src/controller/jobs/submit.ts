@@ -8,11 +8,15 @@ import { errorMessage } from '../../domain/error-message.ts';
 import type { NewItem } from '../../domain/item.ts';
 import type { JobRecord, NewJob } from '../../domain/job.ts';
 import type { Prices } from '../../domain/prices.ts';
+import type { RecordingOrigin, SentRecording } from '../../domain/recording/kept-recording.ts';
 import type { Clock } from '../../ports/clock.ts';
+import type { Faults } from '../../ports/faults.ts';
 import type { JobBook } from '../../ports/ledger.ts';
 import { type CatalogScraper, describeUnknownScraper, type ScraperCatalog } from '../intake/scraper-catalog.ts';
 import { controlProblems } from './control-problems.ts';
 import { inputPath, type ParsedSubmission, parseNewJob } from './parse-new-job.ts';
+import { createWithRecording, type KeepDeps } from './recordings/keep-for-job.ts';
+import { readInlineRecording } from './recordings/read-recording.ts';
 
 export type SubmitAnswer =
   /** The first problems; the last entry says how many more there are. */
@@ -28,8 +32,10 @@ export type SubmitAnswer =
 
 export interface SubmitDeps {
   readonly ledger: Pick<JobBook, 'createJob' | 'job'>;
+  readonly recordings: KeepDeps['recordings'];
+  readonly faults: Faults;
   readonly clock: Clock;
-  readonly catalog: Pick<ScraperCatalog, 'find' | 'list'>;
+  readonly catalog: Pick<ScraperCatalog, 'find' | 'list' | 'ofRecording'>;
   readonly digest: Digest;
   /** For jobs that do not name a scraper. */
   readonly defaultScraper: string;
@@ -54,34 +60,36 @@ export async function submitJob(
 
 async function createJob(
   deps: SubmitDeps,
-  { wanted, items, request }: ParsedSubmission,
+  { wanted, items, recording, request }: ParsedSubmission,
   idempotencyKey: string | null,
 ): Promise<SubmitAnswer> {
+  // First of all: what is nested too deep must not reach the digest.
+  const inline = await readRecording(deps, recording);
+  if ('problems' in inline) return reject(inline.problems);
   const submission = deps.digest(canonicalJson(request));
   const jobId = wanted.job_id ?? idFromKey(deps, idempotencyKey);
   if (idempotencyKey !== null) {
     // Looked up first: the scraper may have changed since, but the job exists anyway.
     const made = await deps.ledger.job(jobId);
-    if (made !== null) return answerExisting(made, wanted, submission, idempotencyKey);
+    if (made !== null) return answerExisting(made, { wanted, inline }, submission, idempotencyKey);
   }
 
-  const found = await scraperFor(deps, wanted);
+  const found = await scraperFor(deps, wanted, inline);
   if ('problem' in found) return reject([found.problem]);
   const { scraper } = found;
   const ofItems = items.flatMap(({ input }, index) => inputProblems(scraper, input, index));
   const problems = [...policyProblems(deps, wanted), ...controlProblems(scraper, wanted.execution_policy), ...ofItems];
   if (problems.length > 0) return reject(problems);
 
-  const answer = await deps.ledger.createJob(
-    newJobOf(deps, wanted, jobId, scraper, submission),
-    items,
-    deps.clock.now(),
+  const job = newJobOf(deps, wanted, jobId, scraper, submission);
+  const answer = await createWithRecording(deps, job, found, (made) =>
+    deps.ledger.createJob(made, items, deps.clock.now()),
   );
   switch (answer.kind) {
     case 'created':
-      return { ...answer, warnings: warningsAbout(wanted, answer.job) };
+      return { ...answer, warnings: warningsAbout({ wanted, inline }, answer.job) };
     case 'exists':
-      return answerExisting(answer.job, wanted, submission, idempotencyKey);
+      return answerExisting(answer.job, { wanted, inline }, submission, idempotencyKey);
     case 'duplicates':
       return reject(
         answer.repeated.map(({ index, first, differs }) =>
@@ -153,34 +161,52 @@ export function meetExisting(job: JobRecord, submission: string, key: string | n
 }
 
 /** The answer to a request whose job already exists. */
-export function answerExisting(
-  job: JobRecord,
-  wanted: ParsedNewJob,
-  submission: string,
-  key: string | null,
-): SubmitAnswer {
+export function answerExisting(job: JobRecord, asked: AskedJob, submission: string, key: string | null): SubmitAnswer {
   const { kind } = meetExisting(job, submission, key);
-  return kind === 'replayed' ? { kind, job, warnings: warningsAbout(wanted, job) } : { kind, job };
+  return kind === 'replayed' ? { kind, job, warnings: warningsAbout(asked, job) } : { kind, job };
 }
 
-export function warningsAbout({ scraper_id }: ParsedNewJob, { scraperId }: JobRecord): readonly WarningAnswer[] {
-  if (scraper_id !== undefined) return [];
+interface AskedJob {
+  readonly wanted: ParsedNewJob;
+  readonly inline: InlineRecording;
+}
+
+export function warningsAbout({ wanted, inline }: AskedJob, { scraperId }: JobRecord): readonly WarningAnswer[] {
+  if (inline.sent !== null) return inline.warnings;
+  if (wanted.scraper_id !== undefined) return [];
   const message = `not given: the default scraper ${scraperId} is used`;
   return [{ path: 'scraper_id', code: 'default_scraper', message }];
 }
 
-/** The scraper that a request names, or the default one. */
+/** A recording that came with the request. */
+export type InlineRecording =
+  | { readonly sent: null }
+  | { readonly sent: SentRecording; readonly warnings: readonly WarningAnswer[] };
+
+export async function readRecording(
+  { digest }: Pick<SubmitDeps, 'digest'>,
+  recording: unknown,
+): Promise<InlineRecording | { readonly problems: readonly FieldError[] }> {
+  return recording === undefined ? { sent: null } : await readInlineRecording(recording, digest);
+}
+
+/** The scraper of a request: the recording that came with it, the scraper that it names, or the default one. */
 export async function scraperFor(
   { catalog, defaultScraper }: Pick<SubmitDeps, 'catalog' | 'defaultScraper'>,
   { scraper_id: id }: Pick<ParsedNewJob, 'scraper_id'>,
-): Promise<{ readonly scraper: CatalogScraper } | { readonly problem: FieldError }> {
+  { sent }: InlineRecording,
+): Promise<{ readonly scraper: CatalogScraper; readonly origin: RecordingOrigin } | { readonly problem: FieldError }> {
+  if (sent !== null) return { scraper: await catalog.ofRecording(sent), origin: 'inline' };
   const found = await findScraper({ catalog }, id ?? defaultScraper);
-  if (found.scraper !== undefined) return { scraper: found.scraper };
+  if (found.scraper !== undefined) return { scraper: found.scraper, origin: 'stored' };
   const source = id === undefined ? ' (the default scraper, set by TRAWL_DEFAULT_SCRAPER)' : '';
   return { problem: { path: 'scraper_id', code: 'scraper_unusable', message: `${found.problem}${source}` } };
 }
 
-export async function findScraper({ catalog }: Pick<SubmitDeps, 'catalog'>, id: string) {
+export async function findScraper(
+  { catalog }: { readonly catalog: Pick<ScraperCatalog, 'find' | 'list'> },
+  id: string,
+) {
   try {
     const scraper = await catalog.find(id);
     return scraper === null ? { problem: await describeUnknownScraper(catalog, id) } : { scraper };

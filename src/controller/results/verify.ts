@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { ProblemList, type VerifyReport } from '../../contract/verify-report.ts';
 import { type Digest, jobPrefix } from '../../domain/artifact.ts';
 import { errorMessage } from '../../domain/error-message.ts';
+import { RECORDING_FILE } from '../../domain/job-metadata.ts';
 import { MANIFEST_LISTS, type ManifestList, partName } from '../../domain/manifest.ts';
 import { sliceFields } from '../../domain/result-address.ts';
 import type { ResultStore } from '../../ports/result-store.ts';
@@ -27,6 +28,8 @@ const metadataSchema = z.object({
   status: z.string(),
   counts: z.object({ total: count, success: count, failed: count, skipped: count, cancelled: count }),
   parts: z.object({ full: count, success: count, errors: count }),
+  // Only of a job with a recording of its own.
+  recording: z.object({ file: z.literal(RECORDING_FILE), sha256: hex }).optional(),
   part_hashes: z.array(z.object({ list: z.enum(MANIFEST_LISTS), part: count, items: count, sha256: hex })),
 });
 
@@ -137,6 +140,7 @@ class Verification {
     }
     this.#sameCount('items', this.#checked.items, counts.total);
     await this.#nameRepeated(hashes.repeated(1000));
+    await this.#checkRecording();
     return {
       kind: 'checked',
       jobId: this.#jobId,
@@ -194,6 +198,17 @@ class Verification {
     }
     this.#checked.parts += 1;
     return items;
+  }
+
+  async #checkRecording(): Promise<void> {
+    const { recording } = this.#metadata;
+    if (recording === undefined) return;
+    const read = await readJson(this.#deps.store, jobPrefix(this.#jobId, this.#deps.digest) + recording.file);
+    if (read.kind === 'missing') this.#bad(recording.file, 'it is missing');
+    else if (read.kind === 'damaged') this.#bad(recording.file, read.message);
+    else if (read.sha256 !== recording.sha256) {
+      this.#bad(recording.file, 'its SHA-256 is not the one in job_metadata.json');
+    }
   }
 
   async #checkArtifacts({ item_id: itemId, artifacts }: Entry): Promise<void> {

@@ -48,7 +48,7 @@ class PatternReader {
   readonly #source: string;
   #at = 0;
   /** Sets of the open repetitions since the last character that none of them can match. */
-  #open: CharacterSet[] = [];
+  #open: readonly CharacterSet[] = [];
 
   constructor(source: string) {
     this.#source = source;
@@ -58,12 +58,15 @@ class PatternReader {
   readAlternatives(depth: number): { varies: boolean } {
     if (depth > MAX_GROUPS) throw new UnsafePattern(`has more than ${MAX_GROUPS} groups in each other`);
     let varies = false;
+    const before = this.#open;
+    const ends: (readonly CharacterSet[])[] = [];
     while (this.#at < this.#source.length) {
       const next = this.#source[this.#at];
       if (next === ')') break;
       if (next === '|') {
         this.#at += 1;
-        this.#open = [];
+        ends.push(this.#open);
+        this.#open = before;
         varies = true;
         continue;
       }
@@ -73,11 +76,13 @@ class PatternReader {
       }
       varies = this.#readRepeated(depth) || varies;
     }
+    this.#open = eitherOpen([...ends, this.#open]);
     return { varies };
   }
 
   /** A piece and its quantifier; answers whether it varies. */
   #readRepeated(depth: number): boolean {
+    const before = this.#open;
     const piece = this.#readPiece(depth);
     const [quantifier = '', least, comma, most] = QUANTIFIER.exec(this.#source.slice(this.#at)) ?? [];
     this.#at += quantifier.length;
@@ -100,12 +105,15 @@ class PatternReader {
     if (limit > 1 && piece.varies) {
       throw new UnsafePattern('repeats a group that repeats or branches itself, which can take forever');
     }
+    // What may be left out separates nothing.
+    const mayBeAbsent = quantifier[0] === '?' || quantifier[0] === '*' || Number(least) === 0;
+    if (mayBeAbsent) this.#open = eitherOpen([before, this.#open]);
     if (limit === Infinity) this.#noteOpen(piece.set ?? 'any');
     return limit === Infinity || least === undefined || comma !== undefined;
   }
 
   #noteOpen(set: CharacterSet): void {
-    this.#open.push(set);
+    this.#open = [...this.#open, set];
     if (this.#open.length > 2) {
       throw new UnsafePattern('has more than two open repetitions in a row that can match the same characters');
     }
@@ -134,6 +142,14 @@ class PatternReader {
     this.#at += 1;
     return { set: null, varies };
   }
+}
+
+/** The open repetitions after one of several ways, whichever it was. */
+function eitherOpen(ways: readonly (readonly CharacterSet[])[]): readonly CharacterSet[] {
+  const longest = ways.reduce((one, other) => (other.length > one.length ? other : one));
+  return longest.map((set, index) =>
+    ways.every((way) => way[index] === undefined || way[index] === set) ? set : 'any',
+  );
 }
 
 const QUANTIFIER = /^(?:[*+?]|\{(\d+)(?:(,)(\d*))?\})\??/;

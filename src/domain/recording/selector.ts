@@ -108,7 +108,7 @@ export function describeSelectors([first = '']: Selectors): string {
     const [, role = rest, , name] = /^([\w-]+)(?:\[name=(["'])(.*)\2\])?$/s.exec(rest) ?? [];
     return name === undefined ? role : `${role} ${quote(name)}`;
   }
-  return prefix === 'css' || prefix === 'pierce' ? clip(rest) : clip(last);
+  return prefix === 'css' || prefix === 'pierce' || prefix === 'testid' ? clip(rest) : clip(last);
 }
 
 const PREFIXED = new RegExp(`^(${Object.keys(SELECTOR_PREFIXES).join('|')})/(.*)$`, 's');

@@ -3,7 +3,7 @@ import type {
   CreateScrapeRunResponse,
   FinalizeScrapeRunRequest,
   ItemChanges,
-  ListScrapeRunsResponse,
+  ListedScrapeRuns,
   UpdateScrapeRunItemRequest,
 } from '../types.ts';
 import { askEtl, type EtlDeps, EtlRefused, EtlUnreachable } from './etl-request.ts';
@@ -22,6 +22,10 @@ export interface ListScrapeRunsOptions {
 export interface ItemUpdate {
   readonly url: string;
   readonly changes: ItemChanges;
+}
+
+export interface RefusedUpdate extends ItemUpdate {
+  readonly reason: string;
 }
 
 /** Enough to fill a connection; known servers accept ten at a time. */
@@ -68,7 +72,7 @@ export class EtlClient {
     return normalizeRunResponse(await askEtl(this.#deps, { method: 'GET', path: pathOf(runId) }));
   }
 
-  async listScrapeRuns(options: ListScrapeRunsOptions = {}): Promise<ListScrapeRunsResponse> {
+  async listScrapeRuns(options: ListScrapeRunsOptions = {}): Promise<ListedScrapeRuns> {
     return normalizeListResponse(await askEtl(this.#deps, { method: 'GET', path: RUNS, params: { ...options } }));
   }
 
@@ -84,37 +88,67 @@ export class EtlClient {
 
   /**
    * Several changes at once: in few requests if the server accepts batches, otherwise one by one. Changes of one item
-   * arrive in order. If it rejects, some may have arrived; sending them again does no harm.
+   * arrive in order. If it rejects, some may have arrived; sending them again does no harm. Returns the changes that the
+   * server refused for their own sake, such as one of an item that the run does not have.
    */
-  async updateScrapeRunItems(runId: string, updates: readonly ItemUpdate[]): Promise<void> {
+  async updateScrapeRunItems(runId: string, updates: readonly ItemUpdate[]): Promise<readonly RefusedUpdate[]> {
+    const refused: RefusedUpdate[] = [];
     for (let at = 0; at < updates.length; at += UPDATES_PER_REQUEST) {
       const group = updates.slice(at, at + UPDATES_PER_REQUEST);
-      if (this.#takesBatches === false || !(await this.#sendBatch(runId, group))) await this.#sendEach(runId, group);
+      if (this.#takesBatches !== false && (await this.#sendBatch(runId, group))) continue;
+      refused.push(...(await this.#sendEach(runId, group)));
     }
+    return refused;
   }
 
-  /** Whether the server accepted all of them. One that ignores unknown fields also answers 200. */
+  /**
+   * Whether the server accepted all of them. One that ignores unknown fields also answers 200. Once it has accepted a
+   * batch, a refusal is about what is in this one.
+   */
   async #sendBatch(runId: string, updates: readonly ItemUpdate[]): Promise<boolean> {
     try {
       const body = { updateItems: updates };
       const answer = await askEtl(this.#deps, { method: 'PATCH', path: pathOf(runId), body });
-      this.#takesBatches = updatedIn(answer) === updates.length;
+      const isTaken = updatedIn(answer) === updates.length;
+      this.#takesBatches ||= isTaken;
+      return isTaken;
     } catch (error) {
       if (!(error instanceof EtlRefused) || !UNKNOWN_REQUEST.includes(error.status)) throw error;
-      this.#takesBatches = false;
+      this.#takesBatches ||= false;
+      return false;
     }
-    return this.#takesBatches;
   }
 
-  async #sendEach(runId: string, updates: readonly ItemUpdate[]): Promise<void> {
+  async #sendEach(runId: string, updates: readonly ItemUpdate[]): Promise<readonly RefusedUpdate[]> {
     const byUrl = Map.groupBy(updates, ({ url }) => url);
     const waiting = byUrl.values();
+    const refused: RefusedUpdate[] = [];
+    const errors: unknown[] = [];
     const send = async () => {
       for (const changes of waiting) {
-        for (const updateItem of changes) await this.updateScrapeRunItem(runId, { updateItem });
+        for (const updateItem of changes) {
+          if (errors.length > 0) return;
+          const reason = await this.#sendOne(runId, updateItem);
+          if (reason !== null) refused.push({ ...updateItem, reason });
+        }
       }
     };
-    await Promise.all(Array.from({ length: PARALLEL_UPDATES }, send));
+    const senders = Array.from({ length: PARALLEL_UPDATES }, () => send().catch((error) => void errors.push(error)));
+    // All of them, even if one has failed: a late request must not overtake what the caller sends next.
+    await Promise.all(senders);
+    if (errors.length > 0) throw errors[0];
+    return refused;
+  }
+
+  /** Why the server does not want it; null if it does. */
+  async #sendOne(runId: string, updateItem: ItemUpdate): Promise<string | null> {
+    try {
+      await this.updateScrapeRunItem(runId, { updateItem });
+      return null;
+    } catch (error) {
+      if (!(error instanceof EtlRefused) || !NOT_THIS_ONE.includes(error.status)) throw error;
+      return error.message;
+    }
   }
 
   /** Servers in use recognise the end of a run by either of two forms, so both are sent. */
@@ -127,6 +161,9 @@ const RUNS = '/api/scrape-runs';
 
 /** Statuses of servers for a request that they do not support. */
 const UNKNOWN_REQUEST = [400, 404, 405, 422, 501];
+
+/** Statuses for a change that will never be accepted. */
+const NOT_THIS_ONE = [400, 404, 409, 410, 413, 422];
 
 function pathOf(runId: string): string {
   return `${RUNS}/${encodeURIComponent(runId)}`;

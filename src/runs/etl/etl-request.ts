@@ -1,6 +1,7 @@
 import { spreadMs } from '../../domain/backoff.ts';
 import { errorMessage } from '../../domain/error-message.ts';
 import type { Clock } from '../../ports/clock.ts';
+import { EtlTrouble } from '../../ports/run-service.ts';
 import { within } from '../../ports/within.ts';
 import { retryAfterMs } from '../../scraping/page/retry-after.ts';
 import { EtlAnswerError } from './normalize-run.ts';
@@ -14,6 +15,8 @@ export interface EtlSettings {
 export interface EtlDeps extends EtlSettings {
   readonly clock: Clock;
   readonly log: { warn(fields: object, message: string): void };
+  /** Ends requests that are under way, and waits. */
+  readonly signal?: AbortSignal;
 }
 
 export interface EtlRequest {
@@ -26,21 +29,22 @@ export interface EtlRequest {
 }
 
 /** The server refused a request. */
-export class EtlRefused extends Error {
+export class EtlRefused extends EtlTrouble {
+  override name = 'EtlRefused';
   readonly status: number;
 
   constructor({ method, path }: EtlRequest, status: number, text: string) {
     super(`the ETL API answered ${status} to ${method} ${path}${text === '' ? '' : `: ${text.slice(0, 300)}`}`);
-    this.name = 'EtlRefused';
     this.status = status;
   }
 }
 
 /** The server could not be reached, or the connection broke. */
-export class EtlUnreachable extends Error {
+export class EtlUnreachable extends EtlTrouble {
+  override name = 'EtlUnreachable';
+
   constructor({ method, path }: EtlRequest, error: unknown) {
     super(`the ETL API could not be reached for ${method} ${path}: ${describe(error)}`, { cause: error });
-    this.name = 'EtlUnreachable';
   }
 }
 
@@ -59,7 +63,8 @@ export async function askEtl(deps: EtlDeps, request: EtlRequest): Promise<unknow
       const waitMs = waitAfter(request, error, spreadMs(delayMs, deps.clock.chance()));
       if (waitMs === null) throw error;
       deps.log.warn({ method: request.method, path: request.path, wait_ms: waitMs }, errorMessage(error));
-      await deps.clock.sleep(waitMs);
+      await deps.clock.sleep(waitMs, deps.signal);
+      if (deps.signal?.aborted) throw error;
     }
   }
   return askOnce(deps, request);
@@ -92,7 +97,8 @@ async function askOnce(deps: EtlDeps, request: EtlRequest): Promise<unknown> {
   const { clock, apiKey } = deps;
   const over = new AbortController();
   try {
-    const asking = exchange(buildApiUrl(deps, request), request, apiKey, over.signal);
+    const ended = AbortSignal.any([over.signal, ...(deps.signal ? [deps.signal] : [])]);
+    const asking = exchange(buildApiUrl(deps, request), request, apiKey, ended);
     const answer = await within(clock, ANSWER_MS, asking, () => {
       throw new EtlUnreachable(request, new Error(`no answer within ${ANSWER_MS / 1000} s`));
     });

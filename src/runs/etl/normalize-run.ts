@@ -1,5 +1,6 @@
 import { z } from 'zod';
-import type { CreateScrapeRunResponse, ListScrapeRunsResponse } from '../types.ts';
+import { EtlTrouble } from '../../ports/run-service.ts';
+import type { CreateScrapeRunResponse, ListedScrapeRuns } from '../types.ts';
 
 /**
  * Normalises answers of ETL servers, which differ in envelopes, names and nulls. This is the only place that knows the
@@ -7,10 +8,11 @@ import type { CreateScrapeRunResponse, ListScrapeRunsResponse } from '../types.t
  */
 
 /** An answer that does not match the API's description; the message names the field. */
-export class EtlAnswerError extends Error {
+export class EtlAnswerError extends EtlTrouble {
+  override name = 'EtlAnswerError';
+
   constructor(what: string) {
     super(`the ETL API gave an answer that cannot be used: ${what}`);
-    this.name = 'EtlAnswerError';
   }
 }
 
@@ -105,7 +107,7 @@ export function normalizeRunResponse(answer: unknown): CreateScrapeRunResponse {
 }
 
 /** `{data: […], pagination}`, `{runs: […]}` or a list. */
-export function normalizeListResponse(answer: unknown): ListScrapeRunsResponse {
+export function normalizeListResponse(answer: unknown): ListedScrapeRuns {
   const envelope = isObject(answer) ? answer : {};
   const found = Array.isArray(answer) ? answer : (envelope['data'] ?? envelope['runs']);
   if (!Array.isArray(found)) throw new EtlAnswerError('it has no list of runs, neither data nor runs');

@@ -27,7 +27,10 @@ export async function doStep(step: DoingStep, scope: StepScope, allowsScripts: b
   const timeoutMs = step.type === 'waitForTime' ? step.ms : scope.timeoutMs(step);
   switch (step.type) {
     case 'goto':
-      await engine.goto(step.url, { waitUntil: step.waitUntil, timeoutMs: pageTimeout(step, scope) });
+      await engine.goto(checkedAddress(step.url, engine.url()), {
+        waitUntil: step.waitUntil,
+        timeoutMs: pageTimeout(step, scope),
+      });
       return arrived(step, scope);
     case 'back':
     case 'forward':
@@ -38,7 +41,7 @@ export async function doStep(step: DoingStep, scope: StepScope, allowsScripts: b
       const from = engine.url();
       await engine.newTab();
       if (step.url !== undefined)
-        await engine.goto(URL.parse(step.url, from)?.href ?? step.url, { timeoutMs: pageTimeout(step, scope) });
+        await engine.goto(checkedAddress(step.url, from), { timeoutMs: pageTimeout(step, scope) });
       return null;
     }
     case 'switchTab': {
@@ -103,6 +106,15 @@ export async function doStep(step: DoingStep, scope: StepScope, allowsScripts: b
     default:
       return interact(step, interactionOf(step, scope), scope);
   }
+}
+
+/** Absolute. The value of an input may be anything, such as a script. */
+function checkedAddress(url: string, from: string): string {
+  const target = URL.parse(url) ?? URL.parse(url, from);
+  if (target === null || !/^https?:$/.test(target.protocol)) {
+    fail('invalid_input', `"${url.slice(0, 200)}" is not an address of a page`);
+  }
+  return target.href;
 }
 
 /** What `navigation` of a step promises. */

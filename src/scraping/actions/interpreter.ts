@@ -4,6 +4,7 @@ import type { Recording } from '../../domain/recording/recording.ts';
 import { renderStep } from '../../domain/recording/render-step.ts';
 import type { TemplateValues } from '../../domain/recording/render-template.ts';
 import type { ForEachStep, RepeatStep, SimpleStep, Step, StopStep, TryStep } from '../../domain/recording/step.ts';
+import type { StepPause } from '../../domain/recording/step-pause.ts';
 import { hasPlaceholder } from '../../domain/recording/template.ts';
 import type { WholePage } from '../extract/whole-page.ts';
 import { ScrapeFailure } from '../scrape-failure.ts';
@@ -27,6 +28,8 @@ export interface InterpreterDeps {
   readonly report: StepReport;
   /** Whether the operator lets recordings run expressions in pages. */
   readonly allowsScripts: boolean;
+  /** Asked about a step that failed; null if nobody watches. */
+  readonly pause: StepPause | null;
   now(): number;
 }
 
@@ -53,6 +56,8 @@ export class Interpreter {
   readonly #records = new Records();
   readonly #vars: Record<string, unknown> = Object.create(null);
   #executed = 0;
+  /** How many `try` steps we are in: a failure there is expected. */
+  #tries = 0;
   #page: WholePage | null = null;
 
   constructor(deps: InterpreterDeps) {
@@ -105,7 +110,9 @@ export class Interpreter {
   }
 
   async #forEach(step: ForEachStep, path: string, loop: Loop | null): Promise<Flow> {
-    const { found, rows } = await this.#named(step, path, loop, async (scope) => {
+    const { now, report } = this.#deps;
+    const startedAt = now();
+    const { found, rows, matched } = await this.#named(step, path, loop, async (scope) => {
       const wanted = scope.aimed(this.#rendered(step, loop));
       const seen = await scope.until(scope.timeoutMs(step), async (view) => {
         const sight = await scope.engine.look(wanted, view);
@@ -116,8 +123,10 @@ export class Interpreter {
       return {
         found: { ...wanted, alternatives: wanted.alternatives.slice(alternative, alternative + 1) },
         rows: seen?.elements.length ?? 0,
+        matched: seen?.alternative ?? null,
       };
     });
+    report.note(path, step, now() - startedAt, matched);
     return this.#rounds(step.field, Math.min(rows, step.max), (index) =>
       this.#steps(step.steps, `${path}.steps.`, { row: { ...found, nth: index }, index }),
     );
@@ -158,11 +167,20 @@ export class Interpreter {
   async #try(step: TryStep, path: string, loop: Loop | null): Promise<Flow> {
     const depth = this.#records.depth;
     try {
-      return await this.#steps(step.steps, `${path}.steps.`, loop);
+      return await this.#expectingFailure(() => this.#steps(step.steps, `${path}.steps.`, loop));
     } catch (error) {
       if (!(error instanceof StepFailure) || !isOfPage(error.failure.type)) throw error;
       this.#records.returnTo(depth);
       return this.#steps(step.otherwise ?? [], `${path}.otherwise.`, loop);
+    }
+  }
+
+  async #expectingFailure<T>(work: () => Promise<T>): Promise<T> {
+    this.#tries += 1;
+    try {
+      return await work();
+    } finally {
+      this.#tries -= 1;
     }
   }
 
@@ -177,9 +195,24 @@ export class Interpreter {
     const startedAt = now();
     let alternative: number | null = null;
     try {
-      alternative = await this.#recovering(step, path, loop);
+      alternative = await this.#pausing(step, path, loop);
     } finally {
-      report.note(path, step.type, now() - startedAt, alternative);
+      report.note(path, step, now() - startedAt, alternative);
+    }
+  }
+
+  /** Asks what to do about a failure, if someone watches. */
+  async #pausing(step: SimpleStep, path: string, loop: Loop | null): Promise<number | null> {
+    const { pause } = this.#deps;
+    for (;;) {
+      try {
+        return await this.#recovering(step, path, loop);
+      } catch (error) {
+        if (pause === null || this.#tries > 0 || !(error instanceof StepFailure)) throw error;
+        const answer = await pause({ path: error.path, message: error.message });
+        if (answer === 'quit') throw error;
+        if (answer === 'skip') return null;
+      }
     }
   }
 

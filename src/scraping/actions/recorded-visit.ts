@@ -2,6 +2,7 @@ import type { z } from 'zod';
 import { isRecord } from '../../domain/is-record.ts';
 import type { Recording } from '../../domain/recording/recording.ts';
 import { walkSteps } from '../../domain/recording/step-path.ts';
+import type { StepPause } from '../../domain/recording/step-pause.ts';
 import { type BrowserRules, type OpenedTab, openCompanion } from '../browser/browser-companion.ts';
 import { BrowserIdentity } from '../browser/browser-identity.ts';
 import { screenshotArtifact } from '../browser/browser-visit.ts';
@@ -19,6 +20,7 @@ import { HttpEngine } from './http/http-engine.ts';
 import { Interpreter } from './interpreter.ts';
 import { KeptBytes } from './kept-bytes.ts';
 import { isRecoverable, StepFailure } from './step-failure.ts';
+import type { StepPictures } from './step-pictures.ts';
 import { StepReport } from './step-report.ts';
 
 /** An item that a recording is carried out for. */
@@ -27,6 +29,9 @@ export interface RecordedVisit {
   readonly rules: BrowserRules;
   readonly output: z.ZodType;
   readonly context: WithInput<ScrapeContext, z.ZodType>;
+  /** Asked about a step that fails in a browser; null if nobody watches. */
+  readonly pause: StepPause | null;
+  readonly pictures: StepPictures;
 }
 
 /** How it went with one engine. */
@@ -78,7 +83,9 @@ export async function visitInBrowser(visit: RecordedVisit): Promise<Ran> {
         try {
           return await run.carryOut(engine);
         } catch (error) {
-          if (engine.tab !== tab) sight = await look(engine.tab);
+          const { keep_failures: most } = context.policy.results;
+          const isPictured = error instanceof StepFailure && visit.pictures.wants(context.jobId, error, most);
+          if (engine.tab !== tab || isPictured) sight = await look(engine.tab);
           throw error;
         } finally {
           engine.end();
@@ -132,7 +139,8 @@ class Run {
     const { kept, report } = this;
     const input = isRecord(context.input) ? context.input : {};
     const { allowsScripts } = context.tools;
-    const deps = { recording, engine, input, kept, report, allowsScripts, now: () => context.now() };
+    const pause = engine.kind === 'browser' ? this.#visit.pause : null;
+    const deps = { recording, engine, input, kept, report, allowsScripts, pause, now: () => context.now() };
     try {
       const { data, page } = await new Interpreter(deps).run();
       const html = page ?? (await engine.page([], 'last'));
@@ -153,10 +161,10 @@ class Run {
 /** Documents go through what is kept of the item. Field by field: the worker's own object makes them when asked. */
 function drafting(context: RecordedVisit['context'], kept: KeptBytes): RecordedVisit['context'] {
   const { jobId, jobCreatedAt, itemId, depth, tryNumber, identity, proxyType, proxySession, batch, usage } = context;
-  const { input, policy, tools, signal, now, sleep, isRetried } = context;
+  const { input, policy, tools, signal, now, sleep, isRetried, waitUncounted } = context;
   return {
     ...{ jobId, jobCreatedAt, itemId, depth, tryNumber, identity, proxyType, proxySession, batch, usage },
-    ...{ input, policy, tools, signal, now, sleep, isRetried, draft: () => kept.draft() },
+    ...{ input, policy, tools, signal, now, sleep, isRetried, waitUncounted, draft: () => kept.draft() },
     withInput: (checked) => context.withInput(checked),
   };
 }
@@ -188,7 +196,7 @@ interface TabSight {
   readonly picture: Uint8Array | null;
 }
 
-/** What a tab shows when a step in it has failed; the visit itself only knows its first tab. */
+/** What a tab shows when a step in it has failed; the visit itself only knows its first tab, and takes no picture by itself. */
 async function look(tab: Tab): Promise<TabSight | null> {
   try {
     const html = await tab.html();
@@ -205,9 +213,12 @@ function withSight(
 ): ScrapeResult {
   if (result.kind !== 'failed') return result;
   const { keep_failures, screenshot } = policy.results;
-  const evidence: Evidence = { url, page: { kind: 'failed_page', bytes: Buffer.from(html) } };
-  const others = (result.artifacts ?? []).filter(({ kind }) => kind !== 'screenshot');
   const isPictured = picture !== null && screenshot !== 'never';
+  const evidence: Evidence = {
+    ...{ url, page: { kind: 'failed_page', bytes: Buffer.from(html) } },
+    ...(picture !== null && !isPictured && { picture: screenshotArtifact(picture) }),
+  };
+  const others = (result.artifacts ?? []).filter(({ kind }) => kind !== 'screenshot');
   return {
     ...result,
     ...(keep_failures > 0 && { evidence }),

@@ -2,26 +2,29 @@ import { z } from 'zod';
 import { compileHosts } from '../../domain/allowed-hosts.ts';
 import { compileInput, compileOutput } from '../../domain/recording/parse-recording.ts';
 import type { Recording } from '../../domain/recording/recording.ts';
+import type { StepPause } from '../../domain/recording/step-pause.ts';
 import { defineScraper } from '../define-scraper.ts';
 import { compileSigns } from '../page/signs.ts';
 import { DEFAULT_LIMITS } from '../returned.ts';
 import type { ScrapeResult, Scraper } from '../scraper.ts';
 import { EngineChoice } from './engine-choice.ts';
 import { type RecordedVisit, visitInBrowser, visitOverHttp } from './recorded-visit.ts';
+import { StepPictures } from './step-pictures.ts';
 
 /** What a county's largest page needs, with its pictures, and a document. */
 const VISIT_BYTES = 256 << 20;
 
-/** The scraper that a recording is. */
-export function recordingScraper(recording: Recording): Scraper {
+/** The scraper that a recording is. `pause` is asked about steps that fail in a browser, if someone watches. */
+export function recordingScraper(recording: Recording, pause: StepPause | null = null): Scraper {
   const { id, name, version, description, hosts, engine } = recording;
   const output = compileOutput(recording) ?? z.record(z.string(), z.unknown());
   const rules = {
-    signs: compileSigns({}),
+    signs: compileSigns({}, 'if-missing'),
     limits: { ...DEFAULT_LIMITS, visitBytes: VISIT_BYTES },
     allowsHost: compileHosts(hosts),
   };
   const choice = new EngineChoice(recording);
+  const pictures = new StepPictures();
   return defineScraper({
     ...{ id, name, version, description, hosts, output },
     input: compileInput(recording),
@@ -29,7 +32,7 @@ export function recordingScraper(recording: Recording): Scraper {
     lane: engine === 'http' ? 'http' : 'browser',
     metadata: true,
     async scrape(context): Promise<ScrapeResult> {
-      const visit: RecordedVisit = { recording, rules, output, context };
+      const visit: RecordedVisit = { recording, rules, output, context, pause, pictures };
       const { result, ran, why } = await choice.scrape({
         log: context.tools.log,
         hasBrowser: context.tools.browser !== null,
@@ -46,7 +49,7 @@ export function recordingScraper(recording: Recording): Scraper {
           steps: report.facts.slice(0, MAX_FACTS),
         },
       };
-      return { ...result, facts };
+      return { ...result, facts, steps: report.seen };
     },
     extract: null,
   });

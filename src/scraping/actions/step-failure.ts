@@ -16,16 +16,18 @@ export class StepFailure extends ScrapeFailure {
 
   constructor(path: string, step: Step, what: Failure, needsBrowser: string | null = null) {
     const { type, message, cause, retryAfterMs, page = null } = what;
-    super(failure(type, `${labelOf(path, step)}: ${message}`, { cause, retryAfterMs, page }));
+    const label = labelOf(step);
+    const more = { cause, retryAfterMs, page, step: { path, label } };
+    super(failure(type, `step ${path}, ${label}: ${message}`, more));
     this.path = path;
     this.step = step;
     this.needsBrowser = needsBrowser;
   }
 }
 
-function labelOf(path: string, step: Step): string {
+function labelOf(step: Step): string {
   // What it says follows.
-  return `step ${path}, ${step.type === 'stop' ? 'stop' : describeStep(step)}`;
+  return step.type === 'stop' ? 'stop' : describeStep(step);
 }
 
 /** What the work of a step threw, as a failure of the step. Bugs stay what they are. */

@@ -1,4 +1,8 @@
-import type { StepType } from '../../domain/recording/step.ts';
+import { describeStep } from '../../domain/recording/describe-step.ts';
+import type { Selectors } from '../../domain/recording/selector.ts';
+import type { Step, StepType } from '../../domain/recording/step.ts';
+import { addSpan, NO_SPANS, type Spans } from '../../domain/recording/step-spans.ts';
+import { nameSelectors, type SeenStep } from '../../domain/recording/step-statistics.ts';
 
 /** What was seen of each step of a recording while an item was carried out; it becomes part of `metadata.json`. */
 export interface StepFact {
@@ -12,29 +16,62 @@ export interface StepFact {
   readonly alternative: number | null;
 }
 
+interface Noted {
+  readonly step: Step;
+  readonly spans: Spans;
+  /** From 0. */
+  readonly alternative: number | null;
+}
+
 /** A recording may loop: of each step, sums are kept. */
 export class StepReport {
-  readonly #steps = new Map<string, StepFact>();
+  readonly #steps = new Map<string, Noted>();
   #last: string | null = null;
 
-  /** `alternative`: from 0. */
-  note(step: string, type: StepType, ms: number, alternative: number | null): void {
-    const known = this.#steps.get(step);
-    const matched = alternative === null ? null : alternative + 1;
-    const larger = Math.max(known?.alternative ?? 0, matched ?? 0);
-    this.#last = step;
-    this.#steps.set(step, {
-      ...{ step, type, times: (known?.times ?? 0) + 1, ms: Math.round((known?.ms ?? 0) + ms) },
-      alternative: larger === 0 ? null : larger,
+  /** `alternative`: from 0. `step` as it is in the recording, so that it is the same for all items. */
+  note(path: string, step: Step, ms: number, alternative: number | null): void {
+    const known = this.#steps.get(path);
+    const larger = Math.max(known?.alternative ?? -1, alternative ?? -1);
+    this.#last = path;
+    this.#steps.set(path, {
+      step,
+      spans: addSpan(known?.spans ?? NO_SPANS, ms),
+      alternative: larger < 0 ? null : larger,
     });
   }
 
   get facts(): readonly StepFact[] {
-    return [...this.#steps.values()];
+    return [...this.#steps].map(([path, { step, spans, alternative }]) => ({
+      ...{ step: path, type: step.type, times: spans.count, ms: spans.totalMs },
+      alternative: alternative === null ? null : alternative + 1,
+    }));
+  }
+
+  /** The same for the statistics of the job. */
+  get seen(): readonly SeenStep[] {
+    return [...this.#steps].map(([path, { step, spans, alternative }]) => ({
+      ...{ step: { path, label: labelOf(step) }, selectors: selectorsOf(step), spans, alternative },
+    }));
   }
 
   /** The step that was carried out last; null before the first. */
   get last(): string | null {
     return this.#last;
   }
+}
+
+/** Steps are the same objects for every item of a job. */
+const LABELS = new WeakMap<Step, string>();
+const SELECTORS = new WeakMap<Step, readonly string[]>();
+
+function labelOf(step: Step): string {
+  const label = LABELS.get(step) ?? describeStep(step);
+  LABELS.set(step, label);
+  return label;
+}
+
+function selectorsOf(step: Step): readonly string[] {
+  const names = SELECTORS.get(step) ?? nameSelectors('selectors' in step ? (step.selectors as Selectors) : undefined);
+  SELECTORS.set(step, names);
+  return names;
 }

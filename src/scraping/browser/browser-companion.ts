@@ -34,7 +34,7 @@ export interface BrowserWish {
   readonly rules: BrowserRules;
   readonly tools: ScrapeTools;
   readonly log: ScrapeLog;
-  readonly context: Pick<ScrapeContext, 'policy' | 'usage' | 'proxyType' | 'now' | 'draft'>;
+  readonly context: Pick<ScrapeContext, 'policy' | 'usage' | 'proxyType' | 'now' | 'draft' | 'waitUncounted'>;
   readonly exits: () => Exit;
   readonly http: HttpClient;
   readonly identity: Identity;
@@ -59,6 +59,7 @@ export async function openCompanion(wish: BrowserWish): Promise<BrowserCompanion
   const visit = await BrowserVisit.open({
     ...{ browser: tools.browser, suspect, job, policy: context.policy, storage, log },
     visit: egressVisit(wish),
+    waitUncounted: (wait) => context.waitUncounted(wait),
   });
   return companionOn(visit, wish);
 }

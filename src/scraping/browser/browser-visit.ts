@@ -8,7 +8,7 @@ import type { BrowserVisit as Visit } from '../../egress/browser/browser-visit.t
 import { type BrowserSession, BrowserUnavailable, type ContextLease } from '../../ports/browser-provider.ts';
 import type { Draft } from '../../ports/result-store.ts';
 import { ScrapeFailure } from '../scrape-failure.ts';
-import type { ProducedArtifact, ScrapeLog } from '../scraper.ts';
+import type { ProducedArtifact, ScrapeContext, ScrapeLog } from '../scraper.ts';
 import type { BrowserName } from './browser-identity.ts';
 import type { BrowserTools } from './browser-tools.ts';
 import { contextOptions } from './context-options.ts';
@@ -31,6 +31,8 @@ export interface VisitWish {
   readonly policy: Policy;
   readonly storage: StorageState | null;
   readonly log: ScrapeLog;
+  /** Waits for other items, at no cost to this one's time. */
+  readonly waitUncounted: ScrapeContext['waitUncounted'];
 }
 
 /** Limit for opening a context or a page, or writing down its state: a working browser takes a fraction of a second. */
@@ -82,7 +84,7 @@ export class BrowserVisit {
   static async open(wish: VisitWish): Promise<BrowserVisit> {
     const { browser, suspect, visit, policy, log } = wish;
     const { signal } = visit;
-    const entered = await browser.suspects.enter(suspect, signal);
+    const entered = await wish.waitUncounted(() => browser.suspects.enter(suspect, signal));
     let way: ContextWay | null = null;
     let lease: ContextLease | null = null;
     try {
@@ -122,7 +124,12 @@ export class BrowserVisit {
 
   /** Whether the browser has ended. */
   get isGone(): boolean {
-    return this.#lease.session.gone.aborted;
+    return this.gone.aborted;
+  }
+
+  /** Aborts when the browser ends. */
+  get gone(): AbortSignal {
+    return this.#lease.session.gone;
   }
 
   async isHealthy(): Promise<boolean> {

@@ -1,4 +1,3 @@
-import { EventEmitter } from 'node:events';
 import type { BrowserContext, Dialog, Download, Page } from 'playwright-core';
 import type { ScrapeLog } from '../scraper.ts';
 
@@ -116,9 +115,10 @@ export class ContextWatch {
   }
 }
 
-/** Playwright's objects are event emitters; their types do not say so. */
+/** Playwright's objects can count their listeners, although their types do not say so and they are not Node's emitters. */
 function isHeardBy(page: Page | null): boolean {
-  return page instanceof EventEmitter && page.listenerCount('dialog') > 0;
+  if (page === null || !('listenerCount' in page) || typeof page.listenerCount !== 'function') return false;
+  return page.listenerCount('dialog') > 0;
 }
 
 export type DialogAnswer = 'accept' | 'dismiss';

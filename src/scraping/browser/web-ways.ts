@@ -1,6 +1,7 @@
 import type { BrowserContext, BrowserContextOptions, CDPSession, Page } from 'playwright-core';
 import type { BrowserVisit } from '../../egress/browser/browser-visit.ts';
 import { type CookieBook, DEFAULT_LIMITS, type Web, type WebAnswer, type WebRequest } from '../../egress/web.ts';
+import { VisitCookies } from '../http/cookies.ts';
 import { heldBack } from '../http/held-back.ts';
 import { ScrapeFailure } from '../scrape-failure.ts';
 import type { BrowserWays, ContextWay, PageLine } from './context-way.ts';
@@ -104,10 +105,14 @@ class WebWay implements ContextWay {
       return fulfilment(arrived.answer, arrived.cookies);
     }
     const set: { readonly url: string; readonly line: string }[] = [];
-    const known = (await this.#context?.cookies(url)) ?? [];
+    const book = bookOf((await this.#context?.cookies()) ?? []);
     const cookies: CookieBook = {
-      header: (at) => (at === url ? known.map(({ name, value }) => `${name}=${value}`).join('; ') || null : null),
-      keep: (at, lines) => void set.push(...lines.map((line) => ({ url: at, line }))),
+      header: (at) => book.header(at),
+      keep(at, lines) {
+        // A redirect may lead to where the cookie is asked for.
+        book.keep(at, lines);
+        set.push(...lines.map((line) => ({ url: at, line })));
+      },
     };
     const { deadlines, maxBytes: _, checkHost, checkUrl, ...rest } = this.#visit;
     const end = await this.#web.send(webRequest({ ...request, url }), {
@@ -125,6 +130,19 @@ class WebWay implements ContextWay {
     const headers = [{ name: 'location', value: end.url }, ...setCookies(linesAt(new URL(url).host))];
     return { responseCode: keepsMethod ? 307 : 303, responseHeaders: headers };
   }
+}
+
+/** The cookies of the browser, for a request and its redirects. */
+function bookOf(cookies: Awaited<ReturnType<BrowserContext['cookies']>>): VisitCookies {
+  const book = new VisitCookies();
+  for (const { name, value, domain, path, secure } of cookies) {
+    const isWide = domain.startsWith('.');
+    const rest = `; Path=${path}${isWide ? `; Domain=${domain.slice(1)}` : ''}${secure ? '; Secure' : ''}`;
+    book.keep(`${secure ? 'https' : 'http'}://${isWide ? domain.slice(1) : domain}${path}`, [
+      `${name}=${value}${rest}`,
+    ]);
+  }
+  return book;
 }
 
 function webRequest({ url, method, headers, postDataEntries = [] }: Paused['request']): WebRequest {

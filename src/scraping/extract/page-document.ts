@@ -1,6 +1,7 @@
 import { type ChildNode, Comment, Document, Element, type ParentNode, ProcessingInstruction, Text } from 'domhandler';
-import { type Handler, Parser } from 'htmlparser2';
 import { fail } from '../scrape-failure.ts';
+import type { PageHandler } from './html-parser.ts';
+import { decodeText } from './html-references.ts';
 
 /** A parsed page, with what is needed of it again and again. */
 export class PageDocument extends Document {
@@ -39,7 +40,7 @@ const MAX_UNCLOSED_FOREIGN = 1000;
  * browser inserts them, ids are indexed, and a page beyond the limits is abandoned at once. Nodes cost memory, not
  * bytes: a page of 32 MiB may have ten million of them.
  */
-export class DocumentBuilder implements Partial<Handler> {
+export class DocumentBuilder implements PageHandler {
   readonly document = new PageDocument();
   readonly #limits: PageLimits;
   readonly #open: ParentNode[] = [this.document];
@@ -71,7 +72,7 @@ export class DocumentBuilder implements Partial<Handler> {
 
   onclosetag(name: string, isImplied: boolean): void {
     this.#closeImplied();
-    if (name === 'textarea') decodeText(this.#parent);
+    if (name === 'textarea') decodeContent(this.#parent);
     this.#pop();
     if (!isImplied || !FOREIGN.has(name)) return;
     this.#unclosedForeign += 1;
@@ -179,10 +180,7 @@ function nameOf(node: ParentNode | ChildNode): string {
 }
 
 /** The parser decodes `&amp;` everywhere but here; a form would send it back in encoded form. */
-function decodeText(textarea: ParentNode): void {
+function decodeContent(textarea: ParentNode): void {
   const text = textarea.children[0];
-  if (!(text instanceof Text) || !text.data.includes('&')) return;
-  const pieces: string[] = [];
-  new Parser({ ontext: (piece) => pieces.push(piece) }).end(text.data.replaceAll('<', '&lt;'));
-  text.data = pieces.join('');
+  if (text instanceof Text && text.data.includes('&')) text.data = decodeText(text.data, true);
 }

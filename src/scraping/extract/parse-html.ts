@@ -1,7 +1,7 @@
 import type { CheerioAPI } from 'cheerio';
 import { load } from 'cheerio/slim';
-import { Parser } from 'htmlparser2';
 import { fail } from '../scrape-failure.ts';
+import { HtmlParser } from './html-parser.ts';
 import { DocumentBuilder, type PageDocument, type PageLimits } from './page-document.ts';
 
 /**
@@ -12,7 +12,7 @@ import { DocumentBuilder, type PageDocument, type PageLimits } from './page-docu
 export const PAGE_LIMITS: PageLimits = { maxNodes: 125_000, maxDetails: 125_000, maxDepth: 512 };
 
 /**
- * Parses a page with htmlparser2, in half the time or less that the algorithm of browsers (parse5) takes. For a
+ * Parses a page by the rules of htmlparser2, in half the time or less that the algorithm of browsers (parse5) takes. For a
  * well-formed page both give the same result, including `<html>`, `<body>` and `<tbody>`, so that selectors copied from a
  * browser match. For other pages they differ, on purpose; we
  * - add no `<head>`, and leave the content of an unclosed one inside it;
@@ -31,7 +31,7 @@ export function parseHtml(text: string, limits: PageLimits = PAGE_LIMITS): PageD
     fail('too_large', `the page has more than ${limits.maxNodes} elements and texts`);
   }
   const builder = new DocumentBuilder(limits);
-  new Parser(builder).end(text);
+  new HtmlParser(text, builder).run();
   return builder.document;
 }
 

@@ -325,7 +325,7 @@ export class HttpClient {
    */
   #pageVisit(): Visit {
     const { request_timeout_seconds: seconds } = this.#deps.timeouts;
-    return this.#visit({ totalMs: seconds * 1000 }, this.#deps.limits.pageBytes);
+    return { ...this.#visit({ totalMs: seconds * 1000 }, this.#deps.limits.pageBytes), opensGzip: true };
   }
 
   #documentVisit(): Visit {

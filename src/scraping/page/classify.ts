@@ -53,7 +53,7 @@ function guessMaintenance({ source, title }: SeenPage, { signs, hasExpected }: R
   if (signs.maintenance !== null) return null;
   const found = maintenanceInstead(source(), title);
   if (found === null || hasExpected()) return null;
-  return found.isTitle || !hasForm(source()) ? found.sentence : null;
+  return found.isTitle || (signs.notices === 'at-once' && !hasForm(source())) ? found.sentence : null;
 }
 
 function challengedBy({ status, headers }: SeenPage): string | null {

@@ -14,11 +14,20 @@ export interface Signs {
 export interface CompiledSigns {
   readonly blocked: readonly RegExp[] | null;
   readonly maintenance: readonly RegExp[] | null;
+  /**
+   * When a notice of maintenance on a page without a form counts, unless it is the title: `at-once`, or only `if-missing`, when
+   * something is not on the page. The latter is for visitors that look for an element on every page.
+   */
+  readonly notices: 'at-once' | 'if-missing';
   readonly nothingFound: readonly RegExp[] | null;
 }
 
-export function compileSigns({ blocked, maintenance, nothingFound }: Signs): CompiledSigns {
+export function compileSigns(
+  { blocked, maintenance, nothingFound }: Signs,
+  notices: CompiledSigns['notices'] = 'at-once',
+): CompiledSigns {
   return {
+    notices,
     blocked: blocked === undefined ? null : compile(blocked),
     maintenance: maintenance === undefined ? null : compile(maintenance),
     nothingFound: nothingFound === undefined ? null : compile(nothingFound),
@@ -30,6 +39,7 @@ export function withSigns(signs: CompiledSigns, own: Signs | undefined): Compile
   if (own === undefined) return signs;
   const { blocked, maintenance, nothingFound } = compileSigns(own);
   return {
+    notices: signs.notices,
     blocked: blocked ?? signs.blocked,
     maintenance: maintenance ?? signs.maintenance,
     nothingFound: nothingFound ?? signs.nothingFound,

@@ -104,7 +104,7 @@ class Collector {
     if (isNothing && this.#failed !== null) return this.#failed;
     const key = { site: this.#site.id, path: '', method: 'site_links' } as const;
     const json = { links, complete: this.#isComplete };
-    await tools.siteTools?.pageCache.record([{ kind: 'links', key, url: input.url, json, at: this.#context.now() }]);
+    await tools.siteTools?.pageCache.keep([{ kind: 'links', key, url: input.url, json, at: this.#context.now() }]);
     return { kind: 'scraped', artifacts: [] };
   }
 

@@ -36,7 +36,7 @@ export async function keepLinks(
 ): Promise<readonly string[]> {
   const { pages, assets } = sortLinks(withoutPattern(site), urls);
   const links = [...pages, ...assets].map((each) => each.url).slice(0, MAX_LINKS);
-  await pageCache.record([
+  await pageCache.keep([
     { kind: 'links', key: { site: site.id, path, method: 'links' }, url, json: links, at },
     ...assetRecords(site, assets, at),
   ]);

@@ -35,8 +35,7 @@ export async function readSource(
     const { part = 0 } = context.input;
     const { assets } = sortLinks(site, found.urls);
     const at = context.now();
-    if (assets.length > 0 && part === 0)
-      await context.tools.siteTools?.pageCache.record(assetRecords(site, assets, at));
+    if (assets.length > 0 && part === 0) await context.tools.siteTools?.pageCache.keep(assetRecords(site, assets, at));
     return { data: null, found: partOf(found.items, site, role, context.input) };
   });
 }

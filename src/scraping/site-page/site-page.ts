@@ -16,6 +16,7 @@ import type { ScrapeResult, Scraper, SiteScrapeTools } from '../scraper.ts';
 import { collectLinks } from './collect-links.ts';
 import { fetchContent, HTML_ONLY } from './fetch-content.ts';
 import { cachedLinks, foundPages, keepLinks } from './follow-links.ts';
+import { KnownPages } from './known-pages.ts';
 import { habitsOf } from './markdown-offers.ts';
 import { type PageData, pageData, type ReadContent } from './page-data.ts';
 import { findPage, pageInput, siteOf, type WantedPage } from './page-input.ts';
@@ -96,17 +97,14 @@ function keyOf({ site, path }: WantedPage): PageKey {
 }
 
 async function lookUp(
-  context: Pick<PageContext, 'input' | 'now' | 'jobId' | 'jobCreatedAt' | 'itemId'>,
+  context: Pick<PageContext, 'input' | 'now' | 'jobId' | 'jobCreatedAt' | 'itemId' | 'batch'>,
   page: WantedPage,
   tools: SiteScrapeTools | null,
 ): Promise<Known> {
   const { input, now } = context;
   if (tools === null) return { skip: null, cached: null, errors: null };
   const place = { site: page.site.id, path: page.path };
-  const [[entry = null], [errors = null]] = await Promise.all([
-    tools.pageCache.look([keyOf(page)]),
-    tools.pathErrors.look([place]),
-  ]);
+  const { entry, errors } = await KnownPages.of(context.batch).look(context, page, tools);
   if (errors !== null && input.max_age === 0) {
     await tools.pathErrors.note([{ kind: 'cleared', page: place }]);
     return { ...(await lookUp(context, page, tools)), errors: null };
@@ -261,10 +259,10 @@ async function concluded(
     const by = readerMark(context, digest);
     if (content !== null) {
       const { markdown, title, url, validators } = content;
-      await tools.pageCache.record([
+      await tools.pageCache.keep([
         { kind: 'content', key, url, content: markdown, title, fetchedAt: at, by, ...validators },
       ]);
-    } else if (same !== null) await tools.pageCache.record([{ kind: 'same', key, at, by, validators: same }]);
+    } else if (same !== null) await tools.pageCache.keep([{ kind: 'same', key, at, by, validators: same }]);
     if (errors !== null) await tools.pathErrors.note([{ kind: 'cleared', page: place }]);
   } else if (result.kind === 'failed') {
     const { failure: found } = result;

@@ -106,10 +106,10 @@ async function checkRobots(context: PageContext, identity: Identity): Promise<vo
 /** Field by field: the worker's own object makes them when they are asked for. */
 function withChanges(context: PageContext, changes: Partial<Pick<PageContext, 'policy' | 'tools'>>): PageContext {
   const { jobId, jobCreatedAt, itemId, depth, tryNumber, identity, proxyType, proxySession, batch, usage } = context;
-  const { input, signal, policy, tools, now, sleep, isRetried, draft } = context;
+  const { input, signal, policy, tools, now, sleep, isRetried, waitUncounted, draft } = context;
   return {
     ...{ jobId, jobCreatedAt, itemId, depth, tryNumber, identity, proxyType, proxySession, batch, usage },
-    ...{ input, signal, policy, tools, now, sleep, isRetried, draft, ...changes },
+    ...{ input, signal, policy, tools, now, sleep, isRetried, waitUncounted, draft, ...changes },
     withInput: (checked) => context.withInput(checked),
   };
 }

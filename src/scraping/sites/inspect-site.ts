@@ -136,7 +136,7 @@ function fetcher({ web, gate, userAgent }: InspectDeps, signal: AbortSignal): Fe
   return async (url, accept, bytes) => {
     const headers = { 'user-agent': userAgent, accept, 'accept-encoding': 'gzip, deflate, br' };
     const visit = {
-      ...{ gate, signal, deadlines: DEADLINES, patienceMs: PATIENCE_MS, sink: null },
+      ...{ gate, signal, deadlines: DEADLINES, patienceMs: PATIENCE_MS, sink: null, opensGzip: true as const },
       cookies: { header: () => null, keep: () => {} },
       limits: { rawBytes: bytes, bytes, redirects: 5 },
       exit: { dialer: DIRECT, session: 'inspection' },

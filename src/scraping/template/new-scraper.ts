@@ -2,7 +2,7 @@ import { lstat, mkdir, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { errorMessage } from '../../domain/error-message.ts';
 import type { ScraperRegistry } from '../registry.ts';
-import { scraperTemplate } from './scraper-template.ts';
+import { type NewKind, scraperTemplate } from './scraper-template.ts';
 
 type NewScraperAnswer =
   | { readonly kind: 'written'; readonly files: readonly string[] }
@@ -14,7 +14,7 @@ const LONGEST_ID = 64;
 /** Writes the files of a new scraper: all of them or none. Existing files are never touched. */
 export async function writeNewScraper(
   registry: ScraperRegistry,
-  asked: { readonly id: string; readonly folder: string; readonly host: string; readonly kind: 'http' | 'browser' },
+  asked: { readonly id: string; readonly folder: string; readonly host: string; readonly kind: NewKind },
 ): Promise<NewScraperAnswer> {
   const { id, folder, host, kind } = asked;
   if (!ID.test(id) || id.length > LONGEST_ID) {

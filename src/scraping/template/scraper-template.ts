@@ -1,3 +1,5 @@
+import type { WrittenRecording } from '../../domain/recording/recording.ts';
+
 /** The files of a new scraper: small, working, and tested by its own fixture from the first minute. */
 interface NewFile {
   /** Below the folder of the scraper. */
@@ -5,15 +7,57 @@ interface NewFile {
   readonly text: string;
 }
 
-export function scraperTemplate(id: string, host: string, kind: 'http' | 'browser'): readonly NewFile[] {
-  const isHttp = kind === 'http';
+export const NEW_KINDS = ['http', 'browser', 'recording'] as const;
+export type NewKind = (typeof NEW_KINDS)[number];
+
+export function scraperTemplate(id: string, host: string, kind: NewKind): readonly NewFile[] {
   return [
-    { path: `${id}.ts`, text: isHttp ? code(id, host) : browserCode(id, host) },
-    // A case of a browser scraper needs a browser, which `trawl scrapers test` opens.
-    ...(isHttp ? [{ path: `${id}.test.ts`, text: test(id) }] : []),
+    ...ownFiles(id, host, kind),
     { path: `${id}.fixture/1-detail.html`, text: DETAIL },
     { path: `${id}.fixture/cases.json`, text: `${JSON.stringify(cases(host), null, 2)}\n` },
   ];
+}
+
+function ownFiles(id: string, host: string, kind: NewKind): readonly NewFile[] {
+  switch (kind) {
+    case 'http':
+      return [
+        { path: `${id}.ts`, text: code(id, host) },
+        { path: `${id}.test.ts`, text: test(id) },
+      ];
+    case 'browser':
+      // Without a test of its own: its cases need a browser, which `trawl scrapers test` opens.
+      return [{ path: `${id}.ts`, text: browserCode(id, host) }];
+    case 'recording':
+      // Without code there is nothing to import a test with; `trawl scrapers test` plays its cases.
+      return [{ path: `${id}.recording.json`, text: `${JSON.stringify(recording(id, host), null, 2)}\n` }];
+  }
+}
+
+function recording(id: string, host: string): WrittenRecording {
+  return {
+    id,
+    name: titleOf(id),
+    version: '0.1.0',
+    description: `Owner and tax of a parcel, from ${host}.`,
+    hosts: [host],
+    // `auto` compares it with a browser first, for which its cases would need one.
+    engine: 'http',
+    steps: [
+      { type: 'goto', url: `https://${host}/search` },
+      { type: 'fill', selectors: ['#search [name=parcel]'], value: '{{input.apn}}' },
+      { type: 'click', selectors: ['role/button[name="Search"]', '#search button'], navigation: {} },
+      {
+        type: 'if',
+        condition: { type: 'text', text: 'No records found' },
+        then: [{ type: 'stop', outcome: 'no_results' }],
+      },
+      { type: 'assertSameItem', selectors: ['#parcel'], value: '{{input.apn}}' },
+      { type: 'extractText', selectors: ['#parcel'], field: 'apn' },
+      { type: 'extractText', selectors: ['#owner'], field: 'owner' },
+      { type: 'extractMoney', selectors: ['#total-tax'], field: 'total_tax' },
+    ],
+  };
 }
 
 function code(id: string, host: string): string {

@@ -1,5 +1,5 @@
 import type { Clock } from '../../ports/clock.ts';
-import { installedChromiums } from './known-places.ts';
+import { installedChromiums, isHeadlessShell } from './known-places.ts';
 import { type Chromium, proveChromium } from './prove-chromium.ts';
 import { recallChromium, rememberChromium } from './remembered.ts';
 
@@ -34,6 +34,21 @@ export async function findChromium({ chosenPath, cacheDir, clock, places }: Chro
   const search = await firstThatWorks((places ?? installedChromiums)(), clock);
   if (search.found !== null) rememberChromium(cacheDir, search.found);
   return search;
+}
+
+/**
+ * The same for one that has windows, which a headless shell does not, even if that would come first. It is not remembered:
+ * everything without a window is quicker in the shell.
+ */
+export async function findWindowedChromium(deps: ChromiumDeps): Promise<ChromiumSearch> {
+  const { chosenPath, cacheDir, clock, places } = deps;
+  if (chosenPath !== '') return findChromium(deps);
+  const recalled = recallChromium(cacheDir);
+  if (recalled !== null && !isHeadlessShell(recalled.path)) return { found: recalled, failed: [] };
+  return firstThatWorks(
+    (places ?? installedChromiums)().filter((path) => !isHeadlessShell(path)),
+    clock,
+  );
 }
 
 export async function firstThatWorks(paths: readonly string[], clock: Clock): Promise<ChromiumSearch> {

@@ -9,11 +9,12 @@ import { shardKeys } from '../../../src/adapters/aws/ids/id-run.ts';
 import { startDynamo } from '../../support/aws/emulators.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
-/** Files share an emulator. */
-export const TABLE = `ids-${process.pid}`;
+/** Files share an emulator, and some a process. */
+let rooms = 0;
 
 /** A table for the tests of a file, and a clock that all who use it share. */
 export interface IdRoom {
+  readonly tableName: string;
   readonly clock: HastyClock;
   /** As another process would: with a client of its own, whose requests are counted. */
   open(parts?: Partial<IdIndexDeps>): {
@@ -27,6 +28,8 @@ export interface IdRoom {
 }
 
 export function openIdRoom(): IdRoom {
+  rooms += 1;
+  const tableName = `ids-${process.pid}-${rooms}`;
   const clock = new HastyClock();
   const clients: { close(): void }[] = [];
   let url = '';
@@ -44,7 +47,7 @@ export function openIdRoom(): IdRoom {
     ({ url, stop } = await startDynamo());
     await connect().send(
       new CreateTableCommand({
-        TableName: TABLE,
+        TableName: tableName,
         BillingMode: 'PAY_PER_REQUEST',
         AttributeDefinitions: ['pk', 'sk'].map((name) => ({ AttributeName: name, AttributeType: 'S' })),
         KeySchema: [
@@ -59,14 +62,15 @@ export function openIdRoom(): IdRoom {
     await stop();
   });
   return {
+    tableName,
     clock,
     open(parts) {
       const dynamo = connect();
-      const table = new Table(dynamo, TABLE, clock);
+      const table = new Table(dynamo, tableName, clock);
       return { dynamo, table, meter: new Meter(dynamo), index: new IdIndex({ table, clock, ...parts }) };
     },
     async rowsOf(inc) {
-      const table = new Table(connect(), TABLE, clock);
+      const table = new Table(connect(), tableName, clock);
       const rows = await Promise.all(shardKeys(inc).map((pk) => table.all({ pk })));
       return rows.flat().length;
     },
@@ -128,5 +132,6 @@ export class Meter {
 }
 
 function tableOf<T>(of: object, field: string): readonly T[] {
-  return (of as Record<string, Record<string, readonly T[]>>)[field]?.[TABLE] ?? [];
+  // There is one table.
+  return Object.values((of as Record<string, Record<string, readonly T[]> | undefined>)[field] ?? {}).flat();
 }

@@ -8,8 +8,8 @@ import { startDynamo } from '../../support/aws/emulators.ts';
 import { type Relay, type Relaying, startRelay } from '../../support/aws/relay.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
-/** Files share an emulator. */
-const TABLE = `ledger-room-${process.pid}`;
+/** Files share an emulator, and some a process. */
+let rooms = 0;
 
 /** A table for the tests of a file, and ledgers on it, each as in a process of its own. */
 export interface LedgerRoom {
@@ -24,6 +24,8 @@ export interface LedgerRoom {
 }
 
 export function openLedgerRoom(): LedgerRoom {
+  rooms += 1;
+  const tableName = `ledger-room-${process.pid}-${rooms}`;
   const clock = systemClock();
   const clients: AwsClients[] = [];
   const relays: Relay[] = [];
@@ -39,7 +41,7 @@ export function openLedgerRoom(): LedgerRoom {
   before(async () => {
     ({ url, stop } = await startDynamo());
     await provisionTable({
-      ...{ dynamo: connect(url), tableName: TABLE, clock, signal: new AbortController().signal },
+      ...{ dynamo: connect(url), tableName, clock, signal: new AbortController().signal },
     });
   });
   after(async () => {
@@ -53,32 +55,34 @@ export function openLedgerRoom(): LedgerRoom {
       const relay = relaying === undefined ? null : await startRelay(url, relaying);
       if (relay !== null) relays.push(relay);
       const dynamo = connect(relay?.url ?? url);
-      const ledger = openDynamoLedger({ dynamo, tableName: TABLE, clock, listen: false, ...parts });
+      const ledger = openDynamoLedger({ dynamo, tableName, clock, listen: false, ...parts });
       opened.push(ledger);
       return ledger;
     },
     async rows() {
-      const { Items = [] } = await connect(url).send(new ScanCommand({ TableName: TABLE, ConsistentRead: true }));
+      const { Items = [] } = await connect(url).send(new ScanCommand({ TableName: tableName, ConsistentRead: true }));
       const names = Items.map((row) => `${row['pk']?.S} ${row['sk']?.S}`);
       return names.filter((name) => !name.startsWith('NEWS#'));
     },
     async renameMarks() {
       const dynamo = connect(url);
-      const { Items = [] } = await dynamo.send(new ScanCommand({ TableName: TABLE, ConsistentRead: true }));
+      const { Items = [] } = await dynamo.send(new ScanCommand({ TableName: tableName, ConsistentRead: true }));
       for (const { pk, sk, items } of Items) {
         if (sk?.S !== 'R#' || pk === undefined || items === undefined) continue;
-        await dynamo.send(new PutItemCommand({ TableName: TABLE, Item: { pk, sk: { S: `R#${clock.id()}` }, items } }));
-        await dynamo.send(new DeleteItemCommand({ TableName: TABLE, Key: { pk, sk } }));
+        await dynamo.send(
+          new PutItemCommand({ TableName: tableName, Item: { pk, sk: { S: `R#${clock.id()}` }, items } }),
+        );
+        await dynamo.send(new DeleteItemCommand({ TableName: tableName, Key: { pk, sk } }));
       }
     },
     async ageGroups() {
       const dynamo = connect(url);
-      const { Items = [] } = await dynamo.send(new ScanCommand({ TableName: TABLE, ConsistentRead: true }));
+      const { Items = [] } = await dynamo.send(new ScanCommand({ TableName: tableName, ConsistentRead: true }));
       for (const { firstAt, lastAt: _, kind, ...row } of Items) {
         if (firstAt === undefined || kind?.S === undefined) continue;
         const { place: _place, ...older } = JSON.parse(kind.S);
         const Item = { ...row, kind: { S: JSON.stringify(older) } };
-        await dynamo.send(new PutItemCommand({ TableName: TABLE, Item }));
+        await dynamo.send(new PutItemCommand({ TableName: tableName, Item }));
       }
     },
   };

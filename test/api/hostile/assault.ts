@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import fc from 'fast-check';
 import { type OpenApi, openApiChecker } from '../../support/openapi.ts';
 import { type DescribedOperation, type HostileRequest, hostileRequest } from './hostile-request.ts';
-import { endJobs, jobsInStates } from './jobs-in-states.ts';
+import { endJobs, jobsInStates, runsInStates } from './jobs-in-states.ts';
 import { isVisit, sendRaw } from './send-raw.ts';
 
 export interface Assault {
@@ -35,7 +35,8 @@ export async function assault({ url, requests, seed, surroundings, say = () => {
   const seen = new Map<string, Set<number>>();
   const complaints: string[] = [];
   for (let sent = 0, round = 0; sent < requests && complaints.length < MAX_COMPLAINTS; round += 1) {
-    const targets = await jobsInStates((method, path, body) => ask(url, method, path, body), round);
+    const send = (method: string, path: string, body?: object) => ask(url, method, path, body);
+    const targets = { jobs: await jobsInStates(send, round), runs: await runsInStates(send) };
     const count = Math.min(PER_ROUND, requests - sent);
     const generated = fc.sample(
       fc.constantFrom(...operations).chain((operation) => hostileRequest(operation, targets)),

@@ -21,15 +21,18 @@ export interface DescribedOperation {
   readonly bodyTypes: readonly string[];
 }
 
-/** Jobs that requests aim at, by the state that they are in. */
-export type Targets = readonly string[];
+/** Ids of jobs and scrape runs that requests aim at. */
+export interface Targets {
+  readonly jobs: readonly string[];
+  readonly runs: readonly string[];
+}
 
 export function hostileRequest(operation: DescribedOperation, targets: Targets): fc.Arbitrary<HostileRequest> {
   return fc
     .record({
       params: fc.record({
-        ...{ job_id: jobId(targets), plan_id: jobId(targets), item_id: itemId, scraper_id: scraperId, host },
-        ...{ site_id: siteId },
+        ...{ job_id: idIn(targets.jobs), plan_id: idIn(targets.jobs), item_id: itemId, scraper_id: scraperId, host },
+        ...{ site_id: siteId, run_id: idIn(targets.runs) },
       }),
       query: queryOf(operation),
       encoded: fc.constantFrom(...ENCODINGS),
@@ -76,8 +79,8 @@ function percent(text: string): string {
   return encodeURIComponent(text.toWellFormed());
 }
 
-function jobId(targets: Targets): fc.Arbitrary<string> {
-  return fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...targets) }, { weight: 1, arbitrary: naughtyText });
+function idIn(ids: readonly string[]): fc.Arbitrary<string> {
+  return fc.oneof({ weight: 5, arbitrary: fc.constantFrom(...ids) }, { weight: 1, arbitrary: naughtyText });
 }
 
 const itemId = fc.oneof(
@@ -96,9 +99,24 @@ const siteId = fc.oneof(
   { weight: 1, arbitrary: naughtyText },
 );
 const scraperId = fc.oneof(
-  { weight: 2, arbitrary: fc.constantFrom('example-noop', 'example-slow', 'example-fail') },
+  { weight: 2, arbitrary: fc.constantFrom('example-noop', 'example-slow', 'example-fail', 'recorded') },
   { weight: 1, arbitrary: naughtyText },
 );
+
+/** Few ids, so that versions meet each other. */
+const recording = {
+  id: fc.oneof(fc.constantFrom('recorded', 'example-noop'), naughtyText),
+  version: fc.constantFrom('1', '2'),
+  hosts: fc.oneof(fc.constant(['county.test']), naughtyValue),
+  description: naughtyText,
+  steps: fc.oneof(
+    fc.constant([{ type: 'goto', url: 'https://county.test/{{input.apn}}' }]),
+    fc.array(fc.record({ type: fc.constantFrom('goto', 'click', 'if', 'x'), url: naughtyValue, then: naughtyValue }), {
+      maxLength: 3,
+    }),
+    naughtyValue,
+  ),
+};
 
 const GOOD_VALUES: Readonly<Record<string, readonly string[]>> = {
   status: ['failed', 'success', 'pending', 'in_progress', 'completed', 'paused', 'cancelled'],
@@ -190,7 +208,11 @@ function nearlyRight(id: string, targets: Targets): fc.Arbitrary<string> {
       return fc.oneof(
         goodJob,
         spoiled({
-          job_id: fc.oneof(fc.constantFrom(...targets), naughtyText),
+          recording: fc.oneof(fc.record(recording), naughtyValue),
+          hold: fc.constant(true),
+        }),
+        spoiled({
+          job_id: fc.oneof(fc.constantFrom(...targets.jobs), naughtyText),
           job_name: naughtyText,
           scraper_id: scraperId,
           items: fc.array(
@@ -205,6 +227,8 @@ function nearlyRight(id: string, targets: Targets): fc.Arbitrary<string> {
       );
     case 'changeJob':
       return spoiled({ execution_policy: policy });
+    case 'addScraper':
+      return spoiled(recording);
     case 'retryJob':
       return spoiled({
         status: fc.constantFrom('failed', 'success', 'x'),
@@ -231,6 +255,22 @@ function nearlyRight(id: string, targets: Targets): fc.Arbitrary<string> {
         links: fc.record({ startUrls: fc.array(naughtyText), maxDepth: naughtyValue }, { requiredKeys: [] }),
         content: fc.record({ method: fc.constantFrom('inner_html', 'click_copy'), selector: naughtyText }),
       });
+    case 'createScrapeRun':
+      return spoiled({
+        domain: fc.oneof(fc.constant('example.com'), naughtyText),
+        source: naughtyText,
+        metadata: fc.record({ started_at: runTime }),
+        items: fc.array(fc.record({ url: runUrl }), { maxLength: 5 }),
+      });
+    case 'addScrapeRunItems':
+      return spoiled({ items: fc.array(fc.record({ url: runUrl }), { maxLength: 5 }) });
+    case 'changeScrapeRun':
+      return fc.oneof(
+        spoiled({ updateItem: runUpdate }),
+        spoiled({ updateItems: fc.array(runUpdate, { maxLength: 5 }) }),
+        spoiled({ status: fc.constantFrom('finished', 'failed', 'processing', 'x'), endTime: runTime }),
+        spoiled({ finalize: fc.constant(true), metadata: fc.record({ finished_count: naughtyValue }) }),
+      );
     case 'addItems':
       return fc
         .array(itemLine, { maxLength: 12 })
@@ -247,6 +287,28 @@ function nearlyRight(id: string, targets: Targets): fc.Arbitrary<string> {
       return spoiled({});
   }
 }
+
+const runUrl = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.constantFrom('https://example.com/1', 'https://example.com/2', 'HTTP://b\u00fccher.example/\u2028'),
+  },
+  { weight: 1, arbitrary: naughtyText },
+  { weight: 1, arbitrary: naughtyText.map((text) => `https://example.com/${text}`) },
+);
+const runTime = fc.constantFrom(
+  '2026-11-18T08:00:00Z',
+  '0000-01-01T00:00:00+14:00',
+  '9999-12-31T23:59:59-14:00',
+  'now',
+);
+const runUpdate = fc.record({
+  url: runUrl,
+  changes: fc.record(
+    { done: fc.boolean(), failed: fc.boolean(), invalid: naughtyValue, failedReason: naughtyText },
+    { requiredKeys: [] },
+  ),
+});
 
 /** A job that is made, whatever it is called. */
 const goodJob = fc

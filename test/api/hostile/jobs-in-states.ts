@@ -48,3 +48,19 @@ const STATES = ['held', 'running', 'paused', 'failed', 'completed', 'partly', 'c
 export async function endJobs(ask: Ask, round: number): Promise<void> {
   for (const state of STATES) await ask('POST', `/jobs/${state}-${round}/cancel`);
 }
+
+/** A scrape run that is pending, one that is being processed and one that has ended, each with two items. */
+export async function runsInStates(ask: Ask): Promise<readonly string[]> {
+  const create = async () => {
+    const items = [1, 2].map((page) => ({ url: `https://example.com/${page}` }));
+    const { status, json } = await ask('POST', '/api/scrape-runs', { domain: 'example.com', items });
+    assert.equal(status, 201, JSON.stringify(json));
+    return String((json as { readonly _id: string })._id);
+  };
+  const [pending, processing, ended] = [await create(), await create(), await create()];
+  await ask('PATCH', `/api/scrape-runs/${processing}`, {
+    updateItem: { url: 'https://example.com/1', changes: { done: true } },
+  });
+  await ask('PATCH', `/api/scrape-runs/${ended}`, { finalize: true });
+  return [pending, processing, ended, 'missing'];
+}

@@ -12,6 +12,7 @@ const PATIENCE_MS = 30_000;
 /** For operations that visit a site before they answer: the server itself waits for up to two minutes. */
 const VISIT_PATIENCE_MS = 150_000;
 const VISITS = new Set(['getSiteContent', 'getSiteLinks', 'discoverSite']);
+const WATCHES = new Set(['watchJob', 'watchScrapeRun']);
 
 /** Whether the answer depends on a site and on workers, which may fail: then a 503 or 504 is as good as any other. */
 export function isVisit({ operation }: Pick<HostileRequest, 'operation'>): boolean {
@@ -42,8 +43,8 @@ export function sendRaw(origin: URL, request: HostileRequest): Promise<RawAnswer
   });
   socket.on('data', (piece: Buffer) => {
     pieces.push(piece);
-    // Events go on for as long as the job does.
-    if (request.operation === 'watchJob' && piece.includes('retry:')) socket.end();
+    // Events go on for as long as what is watched does.
+    if (WATCHES.has(request.operation) && piece.includes('retry:')) socket.end();
   });
   socket.on('error', (error: NodeJS.ErrnoException) => {
     // The server may hang up on a body that it does not want; what it said before counts.

@@ -4,6 +4,8 @@ import type { JobEvent } from '../../../src/contract/events.ts';
 import type { CreatedAnswer, JobStatusAnswer } from '../../../src/contract/job-answers.ts';
 import type { NewJobRequest } from '../../../src/contract/new-job.ts';
 import type { ProblemAnswer } from '../../../src/contract/problem-answer.ts';
+import type { RunEvent } from '../../../src/contract/scrape-run-events.ts';
+import type { BackendKind } from '../../../src/main/backend.ts';
 import { type OpenApi, openApiChecker } from '../../support/openapi.ts';
 import type { Answer, Asked } from '../service.ts';
 
@@ -18,11 +20,15 @@ export interface ServiceSettings {
   /** Private addresses that targets may have. */
   readonly allowAddresses?: string;
   readonly maxBodyBytes?: number;
+  /** The ETL API that keeps scrape runs. */
+  readonly etlApiEndpoint?: string;
+  readonly etlApiKey?: string;
   /** Folders with scrapers beside those that come with Trawl. */
   readonly scrapers?: readonly string[];
 }
 
 export interface RunningService {
+  readonly backend: BackendKind;
   readonly url: string;
   ask(method: string, path: string, asked?: Asked): Promise<Answer>;
   /** `apiGraceMs` is how long answers that are being written may take. */
@@ -119,6 +125,17 @@ export class Client {
 
   async *watch(jobId: string, lastEventId: string | null = null): AsyncGenerator<Heard> {
     const path = `/jobs/${encodeURIComponent(jobId)}/events`;
+    for await (const heard of this.#events(path, 'JobEvent', lastEventId)) yield heard as Heard;
+  }
+
+  async *watchRun(runId: string, lastEventId: string | null = null): AsyncGenerator<RunEvent & { id: string | null }> {
+    const path = `/api/scrape-runs/${encodeURIComponent(runId)}/events`;
+    for await (const heard of this.#events(path, 'ScrapeRunEvent', lastEventId)) {
+      yield heard as RunEvent & { id: string | null };
+    }
+  }
+
+  async *#events(path: string, schema: string, lastEventId: string | null): AsyncGenerator<object> {
     const gone = new AbortController();
     const headers: Record<string, string> = lastEventId === null ? {} : { 'last-event-id': lastEventId };
     const response = await fetch(this.url + path, { headers, signal: gone.signal });
@@ -130,17 +147,17 @@ export class Client {
     try {
       for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
         parser.feed(chunk);
-        for (const message of messages.splice(0)) yield this.#heard(message);
+        for (const message of messages.splice(0)) yield this.#heard(message, schema);
       }
     } finally {
       gone.abort();
     }
   }
 
-  #heard({ event, id, data }: EventSourceMessage): Heard {
+  #heard({ event, id, data }: EventSourceMessage, schema: string): object {
     const heard = { event, data: JSON.parse(data) };
-    this.#checker.checkSchema('JobEvent', heard);
-    return { ...heard, id: id ?? null } as Heard;
+    this.#checker.checkSchema(schema, heard);
+    return { ...heard, id: id ?? null };
   }
 
   #good<T>({ status, text, json }: Answer): T {

@@ -1,13 +1,15 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JobAnswer } from '../../../src/contract/job-answers.ts';
+import { aboveBackend } from './above-backend.ts';
 import { type Client, noopItems } from './client.ts';
 
 /** Control items as a user sees them. */
 export function controlCases(client: Client): void {
+  const above = aboveBackend(client);
   const items = [{ input: { type: 'blocked' } }, { input: { type: 'no such failure' } }];
 
-  test('a control that the scraper does not accept is refused by its path, and nothing is created', async () => {
+  above('a control that the scraper does not accept is refused by its path, and nothing is created', async () => {
     const json = { scraper_id: 'example-fail', execution_policy: { controls: { items } } };
     const { errors = [] } = await client.refused(422, 'invalid_request', 'POST', '/jobs', { json });
     assert.deepEqual(
@@ -16,14 +18,14 @@ export function controlCases(client: Client): void {
     );
   });
 
-  test('a change of the policy is refused for such a control, too', async () => {
+  above('a change of the policy is refused for such a control, too', async () => {
     const { job_id: jobId } = await client.create({ scraper_id: 'example-fail', hold: true });
     const json = { execution_policy: { controls: { items } } };
     const { errors = [] } = await client.refused(422, 'invalid_request', 'PATCH', `/jobs/${jobId}`, { json });
     assert.equal(errors[0]?.path, 'execution_policy.controls.items.1.input.type');
   });
 
-  test('a control that is found lets the job run, and the job says what was tried', async () => {
+  above('a control that is found lets the job run, and the job says what was tried', async () => {
     const controls = { items: [{ input: {} }], every: 4 };
     const { job_id: jobId } = await client.run({
       ...{ scraper_id: 'example-noop', items: noopItems(20) },

@@ -2,10 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CreatedAnswer, JobAnswer } from '../../../src/contract/job-answers.ts';
 import type { ProblemAnswer } from '../../../src/contract/problem-answer.ts';
+import { aboveBackend } from './above-backend.ts';
 import { allPages, type Client, noopItems, uniqueId } from './client.ts';
 
 /** POST /jobs: all of a job, or nothing of it. */
 export function createCases(client: Client): void {
+  const above = aboveBackend(client);
   test('a job is made with its items, and the answer says where it is', async () => {
     const job_id = uniqueId('created job/ü');
     const labels = { ...labelsOf(49), county: 'maricopa' };
@@ -21,7 +23,7 @@ export function createCases(client: Client): void {
     assert.deepEqual([job.job_id, job.labels, job.summary.total], [job_id, labels, 3]);
   });
 
-  test('a job without a scraper runs the default one, and the answer says so', async () => {
+  above('a job without a scraper runs the default one, and the answer says so', async () => {
     const made = await client.create({ items: [{ input: { anything: 1 } }], hold: true });
     assert.equal(made.scraper_id, 'example-mock');
     assert.deepEqual(
@@ -30,7 +32,7 @@ export function createCases(client: Client): void {
     );
   });
 
-  test('what a proxy cannot do is ignored with a warning, and the job keeps what it can', async () => {
+  above('what a proxy cannot do is ignored with a warning, and the job keeps what it can', async () => {
     const geo_target = { state: 'AZ', city: 'Phoenix' };
     const execution_policy = { proxy: { type: 'web-unlocker' as const, geo_target } };
     const made = await client.create({ scraper_id: 'example-noop', execution_policy, hold: true });
@@ -60,7 +62,7 @@ export function createCases(client: Client): void {
     );
   });
 
-  test('a job needs neither an id nor items', async () => {
+  above('a job needs neither an id nor items', async () => {
     const { job_id: one, seeded_count: count } = await client.create({ scraper_id: 'example-noop', hold: true });
     const { job_id: other } = await client.create({ scraper_id: 'example-noop', hold: true });
     assert.equal(count, 0);
@@ -119,7 +121,7 @@ export function createCases(client: Client): void {
     { what: 'more labels than a job may have', request: { labels: labelsOf(51) }, paths: ['labels'] },
   ];
   for (const { what, request, paths } of bad) {
-    test(`${what}: the request is refused by the path of each bad field, and no job is made`, async () => {
+    above(`${what}: the request is refused by the path of each bad field, and no job is made`, async () => {
       const job_id = uniqueId('bad');
       const json = { job_id, scraper_id: 'example-noop', ...request };
       const { errors = [] } = await client.refused(422, 'invalid_request', 'POST', '/jobs', { json });
@@ -131,7 +133,7 @@ export function createCases(client: Client): void {
     });
   }
 
-  test('what is refused is told by name', async () => {
+  above('what is refused is told by name', async () => {
     const said = async (more: object) => {
       const json = { scraper_id: 'example-noop', ...more };
       const { errors = [] } = await client.refused(422, 'invalid_request', 'POST', '/jobs', { json });
@@ -144,7 +146,7 @@ export function createCases(client: Client): void {
     assert.match(await said({ items: [...noopItems(1), ...noopItems(1)] }), /i-0/);
   });
 
-  test('a hundred problems are listed, and not a thousand', async () => {
+  above('a hundred problems are listed, and not a thousand', async () => {
     const items = Array.from({ length: 1000 }, (_, n) => ({ item_id: `${n}`, input: { apn: n } }));
     const json = { scraper_id: 'example-mock', items };
     const { errors = [] } = await client.refused(422, 'invalid_request', 'POST', '/jobs', { json });
@@ -171,7 +173,7 @@ export function createCases(client: Client): void {
     assert.deepEqual(await madeAs(client, other.job_name), []);
   });
 
-  test('an idempotency key that is empty or too long is refused', async () => {
+  above('an idempotency key that is empty or too long is refused', async () => {
     const json = { scraper_id: 'example-noop' };
     for (const key of ['', 'k'.repeat(256)]) {
       const headers = { 'idempotency-key': key };

@@ -1,9 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { aboveBackend } from './above-backend.ts';
 import { type Client, type Heard, noopItems } from './client.ts';
 
 /** The events of a job, for whoever watches it. */
 export function eventCases(client: Client): void {
+  const above = aboveBackend(client);
   test('a watcher is told how the job stands, how it goes on, and its end', async () => {
     const items = Array.from({ length: 12 }, (_, n) => ({ item_id: `${n}`, input: { ms: 100 } }));
     const { job_id: jobId } = await client.create({ scraper_id: 'example-slow', items, hold: true });
@@ -26,7 +28,7 @@ export function eventCases(client: Client): void {
     for (const { data } of heard) if (data.summary) assertSum(data.summary);
   });
 
-  test('a watcher that comes back with the last id goes on behind it, and misses nothing', async () => {
+  above('a watcher that comes back with the last id goes on behind it, and misses nothing', async () => {
     const items = Array.from({ length: 30 }, (_, n) => ({ item_id: `${n}`, input: { ms: 60 } }));
     const { job_id: jobId } = await client.create({ scraper_id: 'example-slow', items, hold: true });
     const heard: Heard[] = [];
@@ -52,7 +54,7 @@ export function eventCases(client: Client): void {
     assert.equal(status, 204);
   });
 
-  test('a watcher with an id of another life is told to list again', async () => {
+  above('a watcher with an id of another life is told to list again', async () => {
     const { job_id: jobId } = await client.run({ scraper_id: 'example-noop', items: noopItems(2) });
     const heard: Heard[] = [];
     for await (const each of client.watch(jobId, 'another-life.7-3')) heard.push(each);

@@ -5,6 +5,7 @@ import type { ItemDetailAnswer } from '../../../src/contract/item-answers.ts';
 import type { JobAnswer, JobStatusAnswer } from '../../../src/contract/job-answers.ts';
 import type { ResultPartAnswer } from '../../../src/contract/result-answers.ts';
 import { untilTrue } from '../../support/until.ts';
+import { aboveBackend } from './above-backend.ts';
 import { type Client, uniqueId } from './client.ts';
 import { completedWithFailures, PATIENT } from './made-jobs.ts';
 
@@ -12,6 +13,7 @@ const AGAIN = 'test-kept-again';
 
 /** A newer parse over kept pages. Its scraper may go nowhere, so that whatever it asked for would fail. */
 export function extractionCases(client: Client): void {
+  const above = aboveBackend(client);
   test('pages with names are downloaded one by one, and read again together', async () => {
     const items = [
       { item_id: 'ann', input: { owner: 'Ann', tax: 5 } },
@@ -114,7 +116,7 @@ export function extractionCases(client: Client): void {
     }
   });
 
-  test('two runs of a list are compared item by item', async () => {
+  above('two runs of a list are compared item by item', async () => {
     const older = await kept(client, [
       { item_id: 'same', input: { owner: 'BROWN' } },
       { item_id: 'sold', input: { owner: 'SMITH' } },
@@ -193,7 +195,7 @@ export function extractionCases(client: Client): void {
     for (const jobId of [source, again]) await client.deleteJob(jobId);
   });
 
-  test('one that nothing was replaced by may be deleted, and one whose source is gone replaces nothing', async () => {
+  above('one that nothing was replaced by may be deleted, and one whose source is gone replaces nothing', async () => {
     const source = await kept(client, [{ item_id: 'one', input: { owner: 'c/o SMITH' } }]);
     const [first, second] = [await extract(client, source), await extract(client, source)];
     for (const { job_id: jobId } of [first, second]) await client.ended(jobId);
@@ -204,7 +206,7 @@ export function extractionCases(client: Client): void {
     assert.deepEqual(await ownersOf(client, second.job_id), { one: 'SMITH' });
   });
 
-  test('the same request again finds the job that the first one made; another under its id is refused', async () => {
+  above('the same request again finds the job that the first one made; another under its id is refused', async () => {
     const source = await kept(client, [
       { item_id: 'one', input: { owner: 'SMITH' } },
       { item_id: 'pageless', input: { owner: 'WHITE', pageless: true } },
@@ -223,7 +225,7 @@ export function extractionCases(client: Client): void {
     await client.refused(409, 'job_exists', 'POST', path, { json: { ...json, job_id: source } });
   });
 
-  test('while a re-extraction runs it replaces nothing, takes no items, and its source stays', async () => {
+  above('while a re-extraction runs it replaces nothing, takes no items, and its source stays', async () => {
     const slow = Array.from({ length: 30 }, (_, n) => ({ item_id: `${n}`, input: { owner: 'SMITH', parse_ms: 200 } }));
     const source = await kept(client, slow);
     const { job_id: again } = await extract(client, source, { max_concurrent_workers: 1 });
@@ -241,7 +243,7 @@ export function extractionCases(client: Client): void {
     await client.deleteJob(source);
   });
 
-  test('a re-extraction that is over takes no items either', async () => {
+  above('a re-extraction that is over takes no items either', async () => {
     const source = await kept(client, [{ item_id: 'one', input: { owner: 'SMITH' } }]);
     const { job_id: again } = await extract(client, source);
     await client.ended(again);
@@ -249,7 +251,7 @@ export function extractionCases(client: Client): void {
     assert.equal((await client.get<JobAnswer>(`/jobs/${again}`)).status, 'completed');
   });
 
-  test('nothing is read before the job has ended, nor where no page was kept', async () => {
+  above('nothing is read before the job has ended, nor where no page was kept', async () => {
     const refused = async (jobId: string, says: RegExp) => {
       const json = { scraper_id: AGAIN, job_id: uniqueId('never') };
       const { detail } = await client.refused(409, 'state_conflict', 'POST', `/jobs/${jobId}/extract`, { json });
@@ -273,7 +275,7 @@ export function extractionCases(client: Client): void {
     await refused(again, new RegExp(`extract ${source}`));
   });
 
-  test('a scraper that has no parse of its own, or that there is not, is refused by name', async () => {
+  above('a scraper that has no parse of its own, or that there is not, is refused by name', async () => {
     const source = await completedWithFailures(client, { good: 1 });
     for (const json of [{}, { scraper_id: 'example-noop' }, { scraper_id: 'nobody' }]) {
       const path = `/jobs/${source}/extract`;
@@ -282,7 +284,7 @@ export function extractionCases(client: Client): void {
     }
   });
 
-  test('a job that is not a re-extraction has no changes and replaces nothing', async () => {
+  above('a job that is not a re-extraction has no changes and replaces nothing', async () => {
     const source = await kept(client, [{ item_id: 'one', input: { owner: 'SMITH' } }]);
     await client.refused(409, 'state_conflict', 'GET', `/jobs/${source}/changes`);
     await client.refused(409, 'state_conflict', 'POST', `/jobs/${source}/replace`);

@@ -9,6 +9,7 @@ import type { ItemAnswer } from '../../../src/contract/item-answers.ts';
 import type { JobAnswer, JobStatusAnswer } from '../../../src/contract/job-answers.ts';
 import type { HostAnswer, HostsAnswer, LiftedAnswer } from '../../../src/contract/service-answers.ts';
 import { untilTrue } from '../../support/until.ts';
+import { aboveBackend } from './above-backend.ts';
 import { Client, type Start, uniqueId } from './client.ts';
 import { PATIENT } from './made-jobs.ts';
 
@@ -34,6 +35,7 @@ async function startSite() {
 /** Hosts that asked to be left alone: seen, respected by all processes, and released. */
 export async function hostCases(start: Start): Promise<void> {
   const client = await Client.of(await start({ workers: 2, allowAddresses: 'loopback' }));
+  const above = aboveBackend(client);
 
   /** A job of some pages of the site. */
   async function visit(host: string, pages: number): Promise<string> {
@@ -59,53 +61,56 @@ export async function hostCases(start: Start): Promise<void> {
     return waiting_for;
   }
 
-  test('a host that asks to be left alone for a year fails no item: the job waits, and goes on when the pause is lifted', async () => {
-    const site = await startSite();
-    const path = `/hosts/${encodeURIComponent(site.host)}`;
-    const before = Date.now();
-    assert.deepEqual(await client.get<HostAnswer>(path), {
-      ...{ host: site.host, paused_until: null, reason: null, paused_by: null, reported_by: 0, settings: null },
-    });
-    const first = await visit(site.host, 1);
-    const wait = await untilWaiting(first);
-    assert.equal(wait.host, site.host);
-    assert.match(wait.reason, /ask too often \(429/);
-    assert.deepEqual((await client.get<JobStatusAnswer>(`/jobs/${first}/status`)).waiting_for, wait);
-    await untilTrue(async () => (await client.get<HostAnswer>(path)).paused_until !== null);
-    const { hosts } = await client.get<HostsAnswer>('/hosts');
-    assert.deepEqual(hosts, [await client.get<HostAnswer>(path)]);
-    const [paused] = hosts;
-    for (const until of [paused?.paused_until ?? '', wait.until]) {
-      const ms = Date.parse(until) - before;
-      assert.ok(ms > 600_000 - 1000 && ms < 600_000 + 60_000, `the wait lasts ${ms} ms`);
-    }
-    assert.match(paused?.reason ?? '', /ask too often \(429/);
-    assert.deepEqual([paused?.paused_by, paused?.reported_by], ['host', 1]);
+  above(
+    'a host that asks to be left alone for a year fails no item: the job waits, and goes on when the pause is lifted',
+    async () => {
+      const site = await startSite();
+      const path = `/hosts/${encodeURIComponent(site.host)}`;
+      const before = Date.now();
+      assert.deepEqual(await client.get<HostAnswer>(path), {
+        ...{ host: site.host, paused_until: null, reason: null, paused_by: null, reported_by: 0, settings: null },
+      });
+      const first = await visit(site.host, 1);
+      const wait = await untilWaiting(first);
+      assert.equal(wait.host, site.host);
+      assert.match(wait.reason, /ask too often \(429/);
+      assert.deepEqual((await client.get<JobStatusAnswer>(`/jobs/${first}/status`)).waiting_for, wait);
+      await untilTrue(async () => (await client.get<HostAnswer>(path)).paused_until !== null);
+      const { hosts } = await client.get<HostsAnswer>('/hosts');
+      assert.deepEqual(hosts, [await client.get<HostAnswer>(path)]);
+      const [paused] = hosts;
+      for (const until of [paused?.paused_until ?? '', wait.until]) {
+        const ms = Date.parse(until) - before;
+        assert.ok(ms > 600_000 - 1000 && ms < 600_000 + 60_000, `the wait lasts ${ms} ms`);
+      }
+      assert.match(paused?.reason ?? '', /ask too often \(429/);
+      assert.deepEqual([paused?.paused_by, paused?.reported_by], ['host', 1]);
 
-    // Every process hears of it, and then none goes there.
-    const others: string[] = [];
-    await untilTrue(async () => {
-      const seen = site.requests;
-      const jobId = await visit(site.host, 16);
-      others.push(jobId);
-      await untilWaiting(jobId);
-      return site.requests === seen;
-    });
-    const item = await client.get<ItemAnswer>(`/jobs/${first}/items/i-0`);
-    assert.deepEqual([item.status, item.attempts, item.error], ['pending', 0, null]);
+      // Every process hears of it, and then none goes there.
+      const others: string[] = [];
+      await untilTrue(async () => {
+        const seen = site.requests;
+        const jobId = await visit(site.host, 16);
+        others.push(jobId);
+        await untilWaiting(jobId);
+        return site.requests === seen;
+      });
+      const item = await client.get<ItemAnswer>(`/jobs/${first}/items/i-0`);
+      assert.deepEqual([item.status, item.attempts, item.error], ['pending', 0, null]);
 
-    site.isRefusing = false;
-    const lifted = (await client.ask('DELETE', `${path}/pause`)).json as LiftedAnswer;
-    assert.deepEqual(lifted, { host: site.host, lifted: true });
-    assert.deepEqual((await client.get<HostsAnswer>('/hosts')).hosts, []);
-    for (const jobId of [first, ...others]) {
-      const { summary } = await client.ended(jobId);
-      assert.equal(summary.success, summary.total);
-    }
-    assert.deepEqual((await client.ask('DELETE', `${path}/pause`)).json, { host: site.host, lifted: false });
-  });
+      site.isRefusing = false;
+      const lifted = (await client.ask('DELETE', `${path}/pause`)).json as LiftedAnswer;
+      assert.deepEqual(lifted, { host: site.host, lifted: true });
+      assert.deepEqual((await client.get<HostsAnswer>('/hosts')).hosts, []);
+      for (const jobId of [first, ...others]) {
+        const { summary } = await client.ended(jobId);
+        assert.equal(summary.success, summary.total);
+      }
+      assert.deepEqual((await client.ask('DELETE', `${path}/pause`)).json, { host: site.host, lifted: false });
+    },
+  );
 
-  test('a job over several sites goes on with the others while one asks to be left alone', async () => {
+  above('a job over several sites goes on with the others while one asks to be left alone', async () => {
     const [busy, other] = [await startSite(), await startSite()];
     other.isRefusing = false;
     const pagesOf = ({ host }: { host: string }, group: string, pages: number) =>
@@ -165,7 +170,7 @@ export async function hostCases(start: Start): Promise<void> {
     assert.equal((await client.get<HostAnswer>(path)).settings, null);
   });
 
-  test('settings that cannot be kept are refused, each with the field that is wrong', async () => {
+  above('settings that cannot be kept are refused, each with the field that is wrong', async () => {
     for (const [field, value] of [
       ['max_concurrent_requests', 0],
       ['max_concurrent_requests', 1.5],
@@ -259,7 +264,7 @@ export async function hostCases(start: Start): Promise<void> {
     await client.refused(404, 'job_not_found', 'GET', '/jobs/never-made/compliance');
   });
 
-  test('a host is known by what an address calls it, and what is none is refused', async () => {
+  above('a host is known by what an address calls it, and what is none is refused', async () => {
     for (const [given, host] of [
       ['Treasurer.County.GOV:80', 'treasurer.county.gov'],
       ['county.gov:8080', 'county.gov:8080'],

@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import type { FailuresAnswer } from '../../../src/contract/failure-answers.ts';
 import type { AddedAnswer, ItemAnswer, ItemDetailAnswer, ItemPageAnswer } from '../../../src/contract/item-answers.ts';
 import type { JobAnswer } from '../../../src/contract/job-answers.ts';
+import { aboveBackend } from './above-backend.ts';
 import { allPages, type Client, noopItems, uniqueId } from './client.ts';
 import { completedWithFailures, PATIENT } from './made-jobs.ts';
 
@@ -10,7 +11,8 @@ const NDJSON = 'application/x-ndjson';
 
 /** Adding items to a job, and looking at them. */
 export function itemCases(client: Client): void {
-  test('items come as lines of JSON, as CSV and as a JSON array', async () => {
+  const above = aboveBackend(client);
+  above('items come as lines of JSON, as CSV and as a JSON array', async () => {
     const jobId = await heldJob(client);
     const lines = '{"item_id":"n-1","input":{"apn":"1"}}\n{"apn":"2"}\n';
     assert.deepEqual(await client.send(jobId, NDJSON, lines), taken(jobId, { received: 2, added: 2 }));
@@ -28,7 +30,7 @@ export function itemCases(client: Client): void {
     assert.equal(new Set(items.map(({ item_id: id }) => id)).size, 6);
   });
 
-  test('items go by group where the job wants it, and both are shown', async () => {
+  above('items go by group where the job wants it, and both are shown', async () => {
     const sites = ['north', 'north', 'south'].map((group, at) => ({ item_id: `p-${at}`, input: {}, group }));
     const batching = { by: 'group', max_items: 2 } as const;
     const job = { scraper_id: 'example-noop', items: [...sites, ...noopItems(1)], batching, hold: true };
@@ -67,7 +69,7 @@ export function itemCases(client: Client): void {
     );
   });
 
-  test('with a limit the first items are added, and the answer comes although the body goes on', async () => {
+  above('with a limit the first items are added, and the answer comes although the body goes on', async () => {
     const jobId = await heldJob(client);
     const endless = new ReadableStream<Uint8Array>({
       pull: (controller) => controller.enqueue(Buffer.from(linesOf(noopItems(1000)))),
@@ -127,7 +129,7 @@ export function itemCases(client: Client): void {
     assert.equal((await client.get<JobAnswer>(`/jobs/${jobId}`)).summary.total, 2503);
   });
 
-  test('an id that comes with another input is named, and the job keeps the input that it has', async () => {
+  above('an id that comes with another input is named, and the job keeps the input that it has', async () => {
     const jobId = await heldJob(client);
     await client.send(jobId, NDJSON, linesOf(noopItems(150)));
     const changed = noopItems(152).map(({ item_id }, n) => ({ item_id, input: { n, changed: n >= 20 } }));
@@ -183,7 +185,7 @@ export function itemCases(client: Client): void {
     );
   });
 
-  test('an upload of nothing, or of duplicates only, leaves a completed job as it is', async () => {
+  above('an upload of nothing, or of duplicates only, leaves a completed job as it is', async () => {
     const { job_id: jobId } = await client.run({ scraper_id: 'example-noop', items: noopItems(2) });
     await client.send(jobId, NDJSON, '');
     await client.send(jobId, NDJSON, linesOf(noopItems(2)));
@@ -213,7 +215,7 @@ export function itemCases(client: Client): void {
     assert.equal((await client.get<JobAnswer>(`/jobs/${jobId}`)).round, 1);
   });
 
-  test('an upload to a job that is cancelled meanwhile is told so before its last line', async () => {
+  above('an upload to a job that is cancelled meanwhile is told so before its last line', async () => {
     const { job_id: jobId } = await client.create({ scraper_id: 'example-noop' });
     const { promise: isCancelled, resolve: cancelled } = Promise.withResolvers<void>();
     const body = new ReadableStream<Uint8Array>({
@@ -305,24 +307,27 @@ export function itemCases(client: Client): void {
     await client.refused(404, 'item_not_found', 'GET', `/jobs/${jobId}/items/nobody`);
   });
 
-  test('an item that was tried more than ten times tells how often, and of the last ten what came of them', async () => {
-    const jobId = await completedWithFailures(client, { good: 0, no_results: 1 });
-    for (let round = 2; round <= 12; round += 1) {
-      await client.post(`/jobs/${jobId}/retry`);
-      await client.ended(jobId);
-    }
-    const item = await client.get<ItemDetailAnswer>(`/jobs/${jobId}/items/no_results-0`);
-    assert.deepEqual([item.status, item.attempts], ['failed', 12]);
-    // On a busy machine a lease may run out, and the item be handed out again.
-    assert.ok(item.deliveries >= 12, `${item.deliveries} deliveries`);
-    assert.deepEqual(
-      item.history.map(({ attempt }) => attempt),
-      [3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
-    );
-    assert.equal(item.last_attempt_at, item.history.at(-1)?.started_at);
-    const { items } = await client.get<ItemPageAnswer>(`/jobs/${jobId}/items`);
-    assert.equal(items[0]?.attempts, 12);
-  });
+  above(
+    'an item that was tried more than ten times tells how often, and of the last ten what came of them',
+    async () => {
+      const jobId = await completedWithFailures(client, { good: 0, no_results: 1 });
+      for (let round = 2; round <= 12; round += 1) {
+        await client.post(`/jobs/${jobId}/retry`);
+        await client.ended(jobId);
+      }
+      const item = await client.get<ItemDetailAnswer>(`/jobs/${jobId}/items/no_results-0`);
+      assert.deepEqual([item.status, item.attempts], ['failed', 12]);
+      // On a busy machine a lease may run out, and the item be handed out again.
+      assert.ok(item.deliveries >= 12, `${item.deliveries} deliveries`);
+      assert.deepEqual(
+        item.history.map(({ attempt }) => attempt),
+        [3, 4, 5, 6, 7, 8, 9, 10, 11, 12],
+      );
+      assert.equal(item.last_attempt_at, item.history.at(-1)?.started_at);
+      const { items } = await client.get<ItemPageAnswer>(`/jobs/${jobId}/items`);
+      assert.equal(items[0]?.attempts, 12);
+    },
+  );
 
   test('an item is found by any id that it can have', async () => {
     const ids = ['../../etc/passwd', 'ünïcode ☃', 'a/b?c=d#e', '%2e%2e', '..', 'x'.repeat(1000)];

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { JobAnswer, JobPageAnswer, JobSummaryAnswer } from '../../../src/contract/job-answers.ts';
+import { aboveBackend } from './above-backend.ts';
 import { allPages, type Client, noopItems, uniqueId } from './client.ts';
 import { completedWithFailures, tripped } from './made-jobs.ts';
 
@@ -9,6 +10,7 @@ const QUERIES: Readonly<Record<string, string>> = { download: '?artifact=html', 
 
 /** Looking at jobs, changing and deleting them. */
 export function jobCases(client: Client): void {
+  const above = aboveBackend(client);
   test('jobs are listed newest first, page by page, each once', async () => {
     const made: string[] = [];
     for (let n = 0; n < 5; n += 1) {
@@ -36,7 +38,7 @@ export function jobCases(client: Client): void {
     await client.refused(422, 'invalid_request', 'GET', '/jobs?status=done');
   });
 
-  test('a cursor is good for the list that it came from, and for no other', async () => {
+  above('a cursor is good for the list that it came from, and for no other', async () => {
     const made = await client.create({ scraper_id: 'example-noop', items: noopItems(3), hold: true });
     await client.create({ scraper_id: 'example-noop', hold: true });
     const { next_cursor: cursor } = await client.get<JobPageAnswer>('/jobs?limit=1&status=pending');
@@ -55,7 +57,7 @@ export function jobCases(client: Client): void {
     }
   });
 
-  test('a limit or a filter that makes no sense is refused by name', async () => {
+  above('a limit or a filter that makes no sense is refused by name', async () => {
     for (const [query, path] of [
       ['limit=0', 'limit'],
       ['limit=501', 'limit'],
@@ -79,6 +81,7 @@ export function jobCases(client: Client): void {
       scraper_version: job.scraper_version,
       items: 7,
       extracts: null,
+      recording: null,
     });
     assert.deepEqual([job.workers.total, job.workers.completed, job.workers.in_flight], [7, 7, 0]);
     assert.ok(started && finished && Math.abs((Date.parse(finished) - Date.parse(started)) / 1000 - elapsed) < 0.01);
@@ -100,7 +103,7 @@ export function jobCases(client: Client): void {
     );
   });
 
-  test('a tripped job tells why, with evidence, and goes on when it is resumed', async () => {
+  above('a tripped job tells why, with evidence, and goes on when it is resumed', async () => {
     const jobId = await tripped(client);
     const { status, reason, breaker } = await client.get<JobAnswer>(`/jobs/${jobId}`);
     assert.deepEqual([status, reason?.code, breaker.state], ['failed', 'breaker', 'open']);
@@ -111,7 +114,7 @@ export function jobCases(client: Client): void {
     await client.ended(jobId);
   });
 
-  test('a job that nobody made is told to be missing, whatever is asked of it', async () => {
+  above('a job that nobody made is told to be missing, whatever is asked of it', async () => {
     for (const methods of Object.entries(client.document.paths)) {
       const [template, operations] = methods;
       if (!template.includes('{job_id}')) continue;
@@ -129,7 +132,7 @@ export function jobCases(client: Client): void {
     }
   });
 
-  test('a policy is changed while the job runs: more items go out at once', async () => {
+  above('a policy is changed while the job runs: more items go out at once', async () => {
     // Enough that many are left when the first of them have ended, also where they go out in batches.
     const items = Array.from({ length: 250 }, (_, n) => ({ item_id: `${n}`, input: { ms: 80 } }));
     const execution_policy = { throttling: { max_concurrent_workers: 1, adaptive: false } };
@@ -148,22 +151,25 @@ export function jobCases(client: Client): void {
     await client.ended(jobId);
   });
 
-  test('a policy with a field that is unknown or cannot be is refused by its path, and nothing is changed', async () => {
-    const { job_id: jobId } = await client.create({ scraper_id: 'example-noop', hold: true });
-    const { policy } = await client.get<JobAnswer>(`/jobs/${jobId}`);
-    const paths = async (json: object) => {
-      const { errors } = await client.refused(422, 'invalid_request', 'PATCH', `/jobs/${jobId}`, { json });
-      return errors?.map(({ path }) => path);
-    };
-    const throttling = { max_concurrent_workers: 9, max_workers: 9 };
-    assert.deepEqual(await paths({ execution_policy: { throttling } }), ['execution_policy.throttling.max_workers']);
-    assert.deepEqual(await paths({ execution_policy: { speed: 1 } }), ['execution_policy.speed']);
-    assert.deepEqual(await paths({ execution_policy: { throttling: null } }), ['execution_policy.throttling']);
-    assert.deepEqual(await paths({ policy: {} }), ['execution_policy', 'policy']);
-    const retries = { max_retries: -1 };
-    assert.deepEqual(await paths({ execution_policy: { retries } }), ['execution_policy.retries.max_retries']);
-    assert.deepEqual((await client.get<JobAnswer>(`/jobs/${jobId}`)).policy, policy);
-  });
+  above(
+    'a policy with a field that is unknown or cannot be is refused by its path, and nothing is changed',
+    async () => {
+      const { job_id: jobId } = await client.create({ scraper_id: 'example-noop', hold: true });
+      const { policy } = await client.get<JobAnswer>(`/jobs/${jobId}`);
+      const paths = async (json: object) => {
+        const { errors } = await client.refused(422, 'invalid_request', 'PATCH', `/jobs/${jobId}`, { json });
+        return errors?.map(({ path }) => path);
+      };
+      const throttling = { max_concurrent_workers: 9, max_workers: 9 };
+      assert.deepEqual(await paths({ execution_policy: { throttling } }), ['execution_policy.throttling.max_workers']);
+      assert.deepEqual(await paths({ execution_policy: { speed: 1 } }), ['execution_policy.speed']);
+      assert.deepEqual(await paths({ execution_policy: { throttling: null } }), ['execution_policy.throttling']);
+      assert.deepEqual(await paths({ policy: {} }), ['execution_policy', 'policy']);
+      const retries = { max_retries: -1 };
+      assert.deepEqual(await paths({ execution_policy: { retries } }), ['execution_policy.retries.max_retries']);
+      assert.deepEqual((await client.get<JobAnswer>(`/jobs/${jobId}`)).policy, policy);
+    },
+  );
 
   test('a running job is not deleted; one that is over goes with all it had, and its id is free again', async () => {
     const job_id = uniqueId('deleted');

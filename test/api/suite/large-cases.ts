@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import type { AddedAnswer, ItemAnswer } from '../../../src/contract/item-answers.ts';
 import type { CreatedAnswer, JobAnswer } from '../../../src/contract/job-answers.ts';
+import { aboveBackend } from './above-backend.ts';
 import { allPages, Client, noopItems, type Start, uniqueId } from './client.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
@@ -13,6 +14,7 @@ const MIB = 2 ** 20;
 /** A service of its own, with a low limit for bodies. Requests are drafted from the first item beyond 10,000 on. */
 export async function largeCases(start: Start): Promise<void> {
   const client = await Client.of(await start({ workers: 0, maxBodyBytes: 3 * MIB }));
+  const above = aboveBackend(client);
 
   test('a job of more items than are made in one step is made whole by one request', async () => {
     const job_id = uniqueId('large');
@@ -29,7 +31,7 @@ export async function largeCases(start: Start): Promise<void> {
     assert.deepEqual([again.added, again.duplicates], [1, 1]);
   });
 
-  test('a large job is refused by the index and field of each bad item, and none of it is made', async () => {
+  above('a large job is refused by the index and field of each bad item, and none of it is made', async () => {
     const job_id = uniqueId('large-bad');
     const items = noopItems(10_500).map(({ item_id }) => ({ item_id, input: { apn: 'x' } as Record<string, unknown> }));
     items[10_200] = { item_id: 'i-3', input: { apn: 'y' } };
@@ -61,7 +63,7 @@ export async function largeCases(start: Start): Promise<void> {
     await client.refused(422, 'idempotency_key_reused', 'POST', '/jobs', { json: other, headers });
   });
 
-  test('a body may be packed with gzip, that of a job and that of its items', async () => {
+  above('a body may be packed with gzip, that of a job and that of its items', async () => {
     const job_id = uniqueId('packed');
     const body = gzipSync(JSON.stringify({ job_id, scraper_id: 'example-noop', items: noopItems(10_100), hold: true }));
     const made = await client.ask('POST', '/jobs', { body, headers: { ...JSON_TYPE, ...GZIP } });
@@ -78,7 +80,7 @@ export async function largeCases(start: Start): Promise<void> {
     assert.equal(plain.status, 200);
   });
 
-  test('a body in another encoding is refused with what is accepted', async () => {
+  above('a body in another encoding is refused with what is accepted', async () => {
     const { job_id } = await client.create({ scraper_id: 'example-noop', hold: true });
     const body = brotliCompressSync('{"scraper_id":"example-noop"}');
     for (const [method, path, type] of [
@@ -97,7 +99,7 @@ export async function largeCases(start: Start): Promise<void> {
     assert.deepEqual([answer.status, answer.headers.get('accept-encoding')], [415, 'identity']);
   });
 
-  test('what calls itself gzip and is not, or is cut off, is refused as that', async () => {
+  above('what calls itself gzip and is not, or is cut off, is refused as that', async () => {
     const { job_id } = await client.create({ scraper_id: 'example-noop', hold: true });
     const whole = gzipSync(linesOf(noopItems(3000)));
     for (const body of [Buffer.from('{}'), whole.subarray(0, whole.length >> 1)]) {
@@ -109,7 +111,7 @@ export async function largeCases(start: Start): Promise<void> {
     }
   });
 
-  test('a body above the limit is refused with the limit, packed or not, and makes nothing', async () => {
+  above('a body above the limit is refused with the limit, packed or not, and makes nothing', async () => {
     const job_id = uniqueId('too-large');
     const items = noopItems(20_000).map(({ item_id }) => ({ item_id, input: { filler: 'x'.repeat(200) } }));
     const text = JSON.stringify({ job_id, scraper_id: 'example-noop', items });
@@ -127,7 +129,7 @@ export async function largeCases(start: Start): Promise<void> {
     await client.refused(404, 'job_not_found', 'GET', `/jobs/${job_id}`);
   });
 
-  test('a bomb is unpacked no further than the limit', async () => {
+  above('a bomb is unpacked no further than the limit', async () => {
     const { job_id } = await client.create({ scraper_id: 'example-noop', hold: true });
     const bomb = gzipSync(Buffer.alloc(64 * MIB, 0x20));
     assert.ok(bomb.length < 100_000);

@@ -11,6 +11,11 @@ export async function openClient(start: Start): Promise<Client> {
   return Client.of(await start({ scrapers: SCRAPERS }));
 }
 
+/** One without workers: items go out and stay out. */
+export async function openStillClient(start: Start): Promise<Client> {
+  return Client.of(await start({ workers: 0 }));
+}
+
 /** No second try, and no breaker that ends the job before its items. */
 export const PATIENT = {
   retries: { max_retries: 0 },

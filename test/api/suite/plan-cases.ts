@@ -3,11 +3,13 @@ import { test } from 'node:test';
 import type { JobAnswer } from '../../../src/contract/job-answers.ts';
 import type { PlanAnswer, PlannedAnswer } from '../../../src/contract/plan-answers.ts';
 import { untilTrue } from '../../support/until.ts';
+import { aboveBackend } from './above-backend.ts';
 import type { Client } from './client.ts';
 import { PATIENT } from './made-jobs.ts';
 
 /** Plans: the inputs of a job, and a sample of them. */
 export function planCases(client: Client): void {
+  const above = aboveBackend(client);
   const plan = async (path: string, asked: Parameters<Client['ask']>[2]): Promise<PlannedAnswer> => {
     const answer = await client.ask('POST', path, asked);
     const planned = answer.json as PlannedAnswer;
@@ -48,31 +50,37 @@ export function planCases(client: Client): void {
     await client.refused(404, 'plan_not_found', 'DELETE', `/plans/${done.plan_id}`);
   });
 
-  test('a list is checked to its end: bad lines, duplicates, different inputs under one id, and nothing is created', async () => {
-    const lines = [
-      '{"item_id":"a","input":{"data":{"n":1}}}',
-      '{"item_id":"a","input":{"data":{"n":1}}}',
-      '{"item_id":"a","input":{"data":{"n":2}}}',
-      'not json',
-      '{"item_id":"b","input":{"type":"gone_fishing"}}',
-    ];
-    const headers = { 'content-type': 'application/x-ndjson' };
-    const policy = encodeURIComponent(JSON.stringify(PATIENT));
-    const path = `/jobs/plan?scraper_id=test-mixed&sample=0&execution_policy=${policy}`;
-    const { plan: begun, inputs } = await plan(path, { headers, body: lines.join('\n') });
-    assert.equal(begun, null);
-    assert.deepEqual([inputs.received, inputs.items, inputs.bad, inputs.duplicates, inputs.conflicts], [5, 1, 2, 2, 1]);
-    assert.deepEqual(
-      inputs.bad_lines.map(({ line, code }) => [line, code]),
-      [
-        [4, 'unreadable'],
-        [5, 'invalid_input'],
-      ],
-    );
-    assert.deepEqual(inputs.conflicting, [{ item_id: 'a', line: 3, first_line: 1 }]);
-  });
+  above(
+    'a list is checked to its end: bad lines, duplicates, different inputs under one id, and nothing is created',
+    async () => {
+      const lines = [
+        '{"item_id":"a","input":{"data":{"n":1}}}',
+        '{"item_id":"a","input":{"data":{"n":1}}}',
+        '{"item_id":"a","input":{"data":{"n":2}}}',
+        'not json',
+        '{"item_id":"b","input":{"type":"gone_fishing"}}',
+      ];
+      const headers = { 'content-type': 'application/x-ndjson' };
+      const policy = encodeURIComponent(JSON.stringify(PATIENT));
+      const path = `/jobs/plan?scraper_id=test-mixed&sample=0&execution_policy=${policy}`;
+      const { plan: begun, inputs } = await plan(path, { headers, body: lines.join('\n') });
+      assert.equal(begun, null);
+      assert.deepEqual(
+        [inputs.received, inputs.items, inputs.bad, inputs.duplicates, inputs.conflicts],
+        [5, 1, 2, 2, 1],
+      );
+      assert.deepEqual(
+        inputs.bad_lines.map(({ line, code }) => [line, code]),
+        [
+          [4, 'unreadable'],
+          [5, 'invalid_input'],
+        ],
+      );
+      assert.deepEqual(inputs.conflicting, [{ item_id: 'a', line: 3, first_line: 1 }]);
+    },
+  );
 
-  test('a sample that the breaker stops says so', async () => {
+  above('a sample that the breaker stops says so', async () => {
     const items = Array.from({ length: 30 }, (_, at) => ({ item_id: `i-${at}`, input: {} }));
     const circuit_breaker = { min_requests: 2, failure_threshold_percentage: 1 };
     const execution_policy = { retries: { max_retries: 0 }, circuit_breaker };
@@ -84,7 +92,7 @@ export function planCases(client: Client): void {
     await client.ask('DELETE', `/plans/${plan_id}`);
   });
 
-  test('a plan that is deleted while its sample runs goes when its items have ended', async () => {
+  above('a plan that is deleted while its sample runs goes when its items have ended', async () => {
     const items = Array.from({ length: 40 }, (_, at) => ({ item_id: `i-${at}`, input: { ms: 200 } }));
     const execution_policy = { throttling: { max_concurrent_workers: 2 } };
     const planned = await plan('/jobs/plan', { json: { scraper_id: 'example-slow', items, execution_policy } });
@@ -95,7 +103,7 @@ export function planCases(client: Client): void {
     assert.ok(await isGone(`/plans/${jobId}`));
   });
 
-  test('a plan of what cannot become a job is refused', async () => {
+  above('a plan of what cannot become a job is refused', async () => {
     const body = 'apn\n1\n';
     const csv = { headers: { 'content-type': 'text/csv' }, body };
     await client.refused(415, 'unsupported_media_type', 'POST', '/jobs/plan', csv);
@@ -111,7 +119,7 @@ export function planCases(client: Client): void {
     await client.refused(404, 'plan_not_found', 'GET', '/plans/plan-unknown');
   });
 
-  test('a job that is not a plan is not found as one', async () => {
+  above('a job that is not a plan is not found as one', async () => {
     const { job_id: jobId } = await client.create({
       scraper_id: 'example-noop',
       labels: { plan: 'sample' },

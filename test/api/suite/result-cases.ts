@@ -5,7 +5,8 @@ import { parse } from 'csv-parse/sync';
 import { parquetReadObjects } from 'hyparquet';
 import type { ItemDetailAnswer } from '../../../src/contract/item-answers.ts';
 import type { ResultPartAnswer, ResultsAnswer } from '../../../src/contract/result-answers.ts';
-import { Client, noopItems, type Start, uniqueId } from './client.ts';
+import { aboveBackend } from './above-backend.ts';
+import { type Client, noopItems, uniqueId } from './client.ts';
 import { completedWithFailures } from './made-jobs.ts';
 
 interface Row {
@@ -17,9 +18,8 @@ interface Row {
 }
 
 /** What a job collected: its parts, its exports and its artifacts. */
-export async function resultCases(client: Client, start: Start): Promise<void> {
-  const still = await Client.of(await start({ workers: 0 }));
-
+export function resultCases(client: Client): void {
+  const above = aboveBackend(client);
   test('the results of a job that is over are in parts of a thousand, which are what their hashes say', async () => {
     const { job_id: jobId } = await client.run({ scraper_id: 'example-noop', items: noopItems(1001) });
     const results = await client.get<ResultsAnswer>(`/jobs/${jobId}/results`);
@@ -44,7 +44,7 @@ export async function resultCases(client: Client, start: Start): Promise<void> {
     await client.refused(422, 'invalid_request', 'GET', `/jobs/${jobId}/results?part=-1`);
   });
 
-  test('results are filtered by how items ended', async () => {
+  above('results are filtered by how items ended', async () => {
     const jobId = await completedWithFailures(client, { good: 3, no_results: 2 });
     const ids = async (filter: string) => {
       const results = await client.get<ResultsAnswer>(`/jobs/${jobId}/results?filter=${filter}`);
@@ -57,7 +57,7 @@ export async function resultCases(client: Client, start: Start): Promise<void> {
     await client.refused(422, 'invalid_request', 'GET', `/jobs/${jobId}/results?filter=failed`);
   });
 
-  test('a job that goes on has results: those that are final so far', async () => {
+  above('a job that goes on has results: those that are final so far', async () => {
     const slow = { item_id: 'slow', input: { ms: 3000 } };
     const items = [...noopItems(3).map(({ item_id }) => ({ item_id, input: { ms: 1 } })), slow];
     const { job_id: jobId } = await client.create({ scraper_id: 'example-slow', items });
@@ -73,9 +73,9 @@ export async function resultCases(client: Client, start: Start): Promise<void> {
     await client.post(`/jobs/${jobId}/cancel`);
   });
 
-  test('a job that has not begun has an empty first part', async () => {
-    const { job_id: jobId } = await still.create({ scraper_id: 'example-noop', items: noopItems(3), hold: true });
-    const part = await still.get<ResultPartAnswer>(`/jobs/${jobId}/results?part=0`);
+  above('a job that has not begun has an empty first part', async () => {
+    const { job_id: jobId } = await client.create({ scraper_id: 'example-noop', items: noopItems(3), hold: true });
+    const part = await client.get<ResultPartAnswer>(`/jobs/${jobId}/results?part=0`);
     assert.deepEqual([part.count, part.items], [0, []]);
   });
 
@@ -109,7 +109,7 @@ export async function resultCases(client: Client, start: Start): Promise<void> {
     assert.deepEqual(rows[2]?.input, { type: 'no_results' });
   });
 
-  test('an export as CSV has no cell that a spreadsheet would run', async () => {
+  above('an export as CSV has no cell that a spreadsheet would run', async () => {
     const { headers, text } = await client.ask('GET', `/jobs/${await exported()}/export?format=csv`);
     assert.match(headers.get('content-type') ?? '', /^text\/csv/);
     assert.match(headers.get('content-disposition') ?? '', /\.csv"$/);
@@ -129,7 +129,7 @@ export async function resultCases(client: Client, start: Start): Promise<void> {
     assert.deepEqual(running, []);
   });
 
-  test('an export as Parquet has the same rows, with types', async () => {
+  above('an export as Parquet has the same rows, with types', async () => {
     const path = `${client.url}/jobs/${await exported()}/export?format=parquet`;
     const response = await fetch(path);
     assert.equal(response.headers.get('content-type'), 'application/vnd.apache.parquet');
@@ -144,7 +144,7 @@ export async function resultCases(client: Client, start: Start): Promise<void> {
     );
   });
 
-  test('an export has the rows that its filter names, and no others', async () => {
+  above('an export has the rows that its filter names, and no others', async () => {
     const jobId = await exported();
     const ids = async (filter: string) => {
       const { text } = await client.ask('GET', `/jobs/${jobId}/export?filter=${filter}`);
@@ -159,7 +159,7 @@ export async function resultCases(client: Client, start: Start): Promise<void> {
     await client.refused(422, 'invalid_request', 'GET', `/jobs/${jobId}/export?format=xlsx`);
   });
 
-  test('child records of a list are rows of their own, and a field that is not a list is refused', async () => {
+  above('child records of a list are rows of their own, and a field that is not a list is refused', async () => {
     const job_id = uniqueId('exploded');
     const items = [
       { item_id: 'two', input: { data: { owner: 'SMITH', bills: [{ year: 2024 }, { year: 2025 }] } } },
@@ -187,7 +187,7 @@ export async function resultCases(client: Client, start: Start): Promise<void> {
     assert.deepEqual(errors?.[0]?.message, 'owner is not a list (see item two). Lists in the data: bills');
   });
 
-  test('a CSV begins with a byte order mark on request, and no other format does', async () => {
+  above('a CSV begins with a byte order mark on request, and no other format does', async () => {
     const jobId = await exported();
     const begin = async (query: string) => {
       const response = await fetch(`${client.url}/jobs/${jobId}/export?format=csv${query}`);
@@ -256,7 +256,7 @@ export async function resultCases(client: Client, start: Start): Promise<void> {
     assert.deepEqual((await client.ask('GET', page.href, stale)).text, whole);
   });
 
-  test('a client that has an artifact is not sent it again', async () => {
+  above('a client that has an artifact is not sent it again', async () => {
     const { page } = await kept();
     const asked = (tag: string) => client.ask('GET', page.href, { headers: { 'if-none-match': tag } });
     const { status, text, headers } = await asked(`"${page.sha256}"`);
@@ -264,7 +264,7 @@ export async function resultCases(client: Client, start: Start): Promise<void> {
     assert.equal((await asked('"another"')).status, 200);
   });
 
-  test('an artifact that an item has not is told to be missing', async () => {
+  above('an artifact that an item has not is told to be missing', async () => {
     const { jobId } = await kept();
     const missing = (path: string, code = 'artifact_not_found') =>
       client.refused(404, code, 'GET', `/jobs/${jobId}/items/${path}`);

@@ -5,16 +5,17 @@ import { setImmediate as turn } from 'node:timers/promises';
 import { createConfig, lintFromString } from '@redocly/openapi-core';
 import type { ScraperAnswer, ScrapersAnswer } from '../../../src/contract/scraper-answers.ts';
 import { openObjects } from '../../support/openapi.ts';
-import { Client, noopItems, type Start } from './client.ts';
+import { aboveBackend } from './above-backend.ts';
+import { type Client, noopItems } from './client.ts';
 import { completedWithFailures } from './made-jobs.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-/** The service itself: what it tells of itself, and what it says to requests that are none. */
-export async function serviceCases(client: Client, start: Start): Promise<void> {
-  const still = await Client.of(await start({ workers: 0 }));
+/** The service itself: what it tells of itself, and what it says to requests that are none. `still` has no workers. */
+export function serviceCases(client: Client, still: Client): void {
+  const above = aboveBackend(client);
 
-  test('the OpenAPI document has nothing that a linter finds fault with', async () => {
+  above('the OpenAPI document has nothing that a linter finds fault with', async () => {
     const config = await createConfig({ extends: ['recommended'] });
     const { text } = await client.ask('GET', '/openapi.json');
     const problems = await lintFromString({ source: text, absoluteRef: 'openapi.json', config });
@@ -24,20 +25,27 @@ export async function serviceCases(client: Client, start: Start): Promise<void> 
     assert.deepEqual(said, []);
   });
 
-  test('no object of the OpenAPI document has fields that it does not name, except where they are anybody’s', async () => {
-    assert.deepEqual(openObjects(client.document).sort(), [
-      // Lists of URLs come from other programs, which have more to say about each.
-      '/components/schemas/BulkRequest/properties/urls/items/anyOf/1',
-      // The rows of a part are those of the manifest, which may come to tell more.
-      '/components/schemas/ResultPart/properties/items/items',
-      // JSON schemas of scrapers, and this document itself: any that there are.
-      '/components/schemas/Scraper/properties/input_schema',
-      '/components/schemas/Scraper/properties/output_schema/anyOf/0',
-      '/paths//openapi.json/get/responses/200/content/application/json/schema',
-    ]);
-  });
+  above(
+    'no object of the OpenAPI document has fields that it does not name, except where they are anybody’s',
+    async () => {
+      assert.deepEqual(openObjects(client.document).sort(), [
+        // Lists of URLs come from other programs, which have more to say about each.
+        '/components/schemas/BulkRequest/properties/urls/items/anyOf/1',
+        // Recordings have a JSON Schema of their own, docs/recording.schema.json.
+        '/components/schemas/Recording',
+        // The rows of a part are those of the manifest, which may come to tell more.
+        '/components/schemas/ResultPart/properties/items/items',
+        // JSON schemas of scrapers, and this document itself: any that there are.
+        '/components/schemas/Scraper/properties/input_schema',
+        '/components/schemas/Scraper/properties/output_schema/anyOf/0',
+        '/components/schemas/Scraper/properties/recording/anyOf/0',
+        '/paths//jobs/{job_id}/recording/get/responses/200/content/application/json/schema',
+        '/paths//openapi.json/get/responses/200/content/application/json/schema',
+      ]);
+    },
+  );
 
-  test('every operation is on the page for people, which loads nothing from anywhere and runs nothing', async () => {
+  above('every operation is on the page for people, which loads nothing from anywhere and runs nothing', async () => {
     const { text, headers } = await client.ask('GET', '/docs');
     for (const [path, methods] of Object.entries(client.document.paths)) {
       for (const [method, { operationId, summary }] of Object.entries(methods)) {
@@ -54,7 +62,7 @@ export async function serviceCases(client: Client, start: Start): Promise<void> 
     assert.doesNotMatch(policy, /script-src|https?:/);
   });
 
-  test('scrapers are listed, and each tells the schemas of its input and its data', async () => {
+  above('scrapers are listed, and each tells the schemas of its input and its data', async () => {
     const { scrapers } = await client.get<ScrapersAnswer>('/scrapers');
     const ids = scrapers.map(({ id }) => id);
     assert.deepEqual(ids, [...ids].sort());
@@ -135,13 +143,13 @@ export async function serviceCases(client: Client, start: Start): Promise<void> 
     assert.deepEqual(ids, []);
   });
 
-  test('what is no path of the API is told so', async () => {
+  above('what is no path of the API is told so', async () => {
     for (const path of ['/', '/nothing', '/job', '/jobs/a/b/c/d', '/docs/x', '/JOBS', '/favicon.ico']) {
       await client.refused(404, 'not_found', 'GET', path);
     }
   });
 
-  test('a method that a path has not is refused, with those that it has', async () => {
+  above('a method that a path has not is refused, with those that it has', async () => {
     for (const [method, path, allowed] of [
       ['PUT', '/jobs', 'POST, GET'],
       ['DELETE', '/jobs', 'POST, GET'],
@@ -155,7 +163,7 @@ export async function serviceCases(client: Client, start: Start): Promise<void> 
     }
   });
 
-  test('a body that is none of JSON is refused for what it is', async () => {
+  above('a body that is none of JSON is refused for what it is', async () => {
     const post = (status: number, code: string, body: string | Uint8Array, headers: Record<string, string>) =>
       client.refused(status, code, 'POST', '/jobs', { body, headers });
     await post(415, 'unsupported_media_type', 'x', { 'content-type': 'text/plain' });
@@ -169,7 +177,7 @@ export async function serviceCases(client: Client, start: Start): Promise<void> 
     await client.refused(400, 'malformed_request', 'POST', '/jobs');
   });
 
-  test('a body where none is needed is read all the same', async () => {
+  above('a body where none is needed is read all the same', async () => {
     const { job_id: jobId } = await client.create({ scraper_id: 'example-noop', items: noopItems(1), hold: true });
     const path = `/jobs/${jobId}/start`;
     const { errors } = await client.refused(422, 'invalid_request', 'POST', path, { json: { force: true } });
@@ -177,13 +185,13 @@ export async function serviceCases(client: Client, start: Start): Promise<void> 
     assert.equal((await client.ask('POST', path, { json: {} })).status, 200);
   });
 
-  test('a body above the limit is refused before it is read', async () => {
+  above('a body above the limit is refused before it is read', async () => {
     const { job_id: small } = await client.create({ scraper_id: 'example-noop', hold: true });
     const json = { execution_policy: { filler: 'x'.repeat(1 << 20) } };
     await client.refused(413, 'too_large', 'PATCH', `/jobs/${small}`, { json });
   });
 
-  test('what is no HTTP gets a problem, and the connection is closed', async () => {
+  above('what is no HTTP gets a problem, and the connection is closed', async () => {
     const { port } = new URL(client.url);
     const { connect } = await import('node:net');
     const said = async (bytes: string) => {
@@ -201,7 +209,7 @@ export async function serviceCases(client: Client, start: Start): Promise<void> 
     assert.match(await said(headers), /^HTTP\/1\.1 431 [\s\S]*headers_too_large/);
   });
 
-  test('a GET that comes with a body is answered to the end', async () => {
+  above('a GET that comes with a body is answered to the end', async () => {
     const { port } = new URL(client.url);
     const { connect } = await import('node:net');
     const whole = (await client.ask('GET', '/openapi.json')).text.length;
@@ -216,7 +224,7 @@ export async function serviceCases(client: Client, start: Start): Promise<void> 
     assert.equal(text.slice(text.indexOf('\r\n\r\n') + 4).length, whole);
   });
 
-  test('a path with a broken escape is a problem like any other', async () => {
+  above('a path with a broken escape is a problem like any other', async () => {
     const { promise, resolve } = Promise.withResolvers<number | undefined>();
     request(`${client.url}/jobs/%zz`, (answer) => {
       answer.resume();
@@ -225,7 +233,7 @@ export async function serviceCases(client: Client, start: Start): Promise<void> 
     assert.equal(await promise, 400);
   });
 
-  test('every answer says that it is not to be kept and not to be guessed at', async () => {
+  above('every answer says that it is not to be kept and not to be guessed at', async () => {
     for (const path of ['/jobs', '/health', '/nothing', '/docs']) {
       const { headers } = await client.ask('GET', path);
       assert.deepEqual([headers.get('x-content-type-options'), headers.get('cache-control')], ['nosniff', 'no-store']);

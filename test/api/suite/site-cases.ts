@@ -10,6 +10,7 @@ import type {
 import type { PageMethod } from '../../../src/domain/cached-page.ts';
 import { siteSchema } from '../../../src/domain/site.ts';
 import type { SiteTools } from '../../../src/main/site-data.ts';
+import { aboveBackend } from './above-backend.ts';
 import { Client, type RunningService, type ServiceSettings } from './client.ts';
 
 /** A service, and what its workers would put into its page cache and its error tracker. */
@@ -19,6 +20,7 @@ type StartWithSites = (settings: ServiceSettings) => Promise<RunningService & { 
 export async function siteCases(start: StartWithSites): Promise<void> {
   const service = await start({ workers: 0 });
   const client = await Client.of(service);
+  const above = aboveBackend(client);
   const { pageCache, pathErrors } = service.engine;
   const put = (id: string, json: object, query = '') => client.ask('PUT', `/sites/${id}${query}`, { json });
 
@@ -45,7 +47,7 @@ export async function siteCases(start: StartWithSites): Promise<void> {
     await client.ask('DELETE', '/sites/another');
   });
 
-  test('a site that cannot be used is refused, with the field that is wrong', async () => {
+  above('a site that cannot be used is refused, with the field that is wrong', async () => {
     const baseUrl = 'https://wrong.example.com';
     await put('taken', { baseUrl: 'https://taken.example.com/x' });
     for (const [json, field] of [

@@ -5,11 +5,13 @@ import type { JobAnswer, JobPageAnswer } from '../../../src/contract/job-answers
 import type { CacheKeysAnswer } from '../../../src/contract/site-answers.ts';
 import type { IndexedAnswer, SiteContentAnswer, SiteLinksAnswer } from '../../../src/contract/site-page-answers.ts';
 import { startDocsSite } from '../../models/docs-site.ts';
+import { aboveBackend } from './above-backend.ts';
 import { Client, type Start, uniqueId } from './client.ts';
 
 /** Pages of a site: one of them now, the links to all of them, and a job that pulls all of them. */
 export async function sitePageCases(start: Start, { knowsLanes }: { readonly knowsLanes: boolean }): Promise<void> {
   const client = await Client.of(await start({ workers: 1, allowAddresses: 'loopback' }));
+  const above = aboveBackend(client);
   const docs = await startDocsSite();
   after(() => docs.close());
   const base = `${docs.origin}/guide`;
@@ -49,7 +51,7 @@ export async function sitePageCases(start: Start, { knowsLanes }: { readonly kno
     );
   });
 
-  test('a page that cannot be had is a problem that says why', async () => {
+  above('a page that cannot be had is a problem that says why', async () => {
     const path = (query: string) => `/sites/docs/content?${query}`;
     await client.refused(404, 'site_not_found', 'GET', '/sites/nothing/content');
     await client.refused(404, 'page_not_found', 'GET', path('path=/nothing'));
@@ -71,7 +73,7 @@ export async function sitePageCases(start: Start, { knowsLanes }: { readonly kno
     });
   }
 
-  test('the links of a site are those of its start pages, sitemaps and llms.txt, and are cached', async () => {
+  above('the links of a site are those of its start pages, sitemaps and llms.txt, and are cached', async () => {
     const links = '/sites/docs/links?delay_ms=0';
     const { answer: first, asked } = await askedOf(() => client.get<SiteLinksAnswer>(links));
     const paths = first.links.map((url) => url.slice(base.length).replace(/\/$/, ''));
@@ -153,7 +155,7 @@ export async function sitePageCases(start: Start, { knowsLanes }: { readonly kno
     );
   });
 
-  test('discovery limits a pull of a site, and what is left out is counted', async () => {
+  above('discovery limits a pull of a site, and what is left out is counted', async () => {
     await client.ask('DELETE', '/cache/docs');
     const policy = { discovery: { max_items: 2 } };
     const { job_id: jobId } = await client.post<IndexedAnswer>('/sites/docs/index', {

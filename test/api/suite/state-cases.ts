@@ -4,7 +4,8 @@ import type { FailuresAnswer } from '../../../src/contract/failure-answers.ts';
 import type { ItemDetailAnswer } from '../../../src/contract/item-answers.ts';
 import type { JobAnswer, JobStatusAnswer, RetriedAnswer } from '../../../src/contract/job-answers.ts';
 import type { JobStatus } from '../../../src/domain/job-steps.ts';
-import { allPages, Client, noopItems, type Start, uniqueId } from './client.ts';
+import { aboveBackend } from './above-backend.ts';
+import { allPages, type Client, noopItems, uniqueId } from './client.ts';
 import { completedWithFailures, tripped } from './made-jobs.ts';
 
 type Wish = 'start' | 'pause' | 'resume' | 'cancel' | 'retry' | 'change' | 'add' | 'delete';
@@ -37,10 +38,9 @@ const TABLE: Record<JobStatus, Record<Wish, JobStatus | 'ok' | 'refused'>> = {
   },
 };
 
-/** What a user may do with a job, state by state. */
-export async function stateCases(client: Client, start: Start): Promise<void> {
-  // Items go out and stay out: what is in progress there, stays in progress.
-  const still = await Client.of(await start({ workers: 0 }));
+/** What a user may do with a job, state by state. What is in progress at `still`, which has no workers, stays in progress. */
+export function stateCases(client: Client, still: Client): void {
+  const above = aboveBackend(client);
   const make: Record<JobStatus, () => Promise<[Client, string]>> = {
     pending: async () => [still, await held(still)],
     in_progress: async () => [still, await dispatched(still)],
@@ -59,7 +59,7 @@ export async function stateCases(client: Client, start: Start): Promise<void> {
   };
 
   for (const [status, wishes] of Object.entries(TABLE)) {
-    test(`a job that is ${status} lets a user do what its state allows, and nothing else`, async () => {
+    above(`a job that is ${status} lets a user do what its state allows, and nothing else`, async () => {
       // What is refused changes nothing, so that the next wish can be of the same job.
       const refusedFirst = Object.entries(wishes).sort(
         ([, a], [, b]) => Number(b === 'refused') - Number(a === 'refused'),
@@ -114,7 +114,7 @@ export async function stateCases(client: Client, start: Start): Promise<void> {
     assert.equal((await allPages(still, `/jobs/${jobId}/items?status=cancelled`, 'items')).length, 20);
   });
 
-  test('a preview of a retry counts and changes nothing', async () => {
+  above('a preview of a retry counts and changes nothing', async () => {
     const jobId = await completedWithFailures(client, { good: 1, server_error: 3, no_results: 2 });
     const before = await client.get<JobAnswer>(`/jobs/${jobId}`);
     const counted = async (more: object) => {
@@ -182,7 +182,7 @@ export async function stateCases(client: Client, start: Start): Promise<void> {
     assert.equal(detail.attempts, 1);
   });
 
-  test('a retry of anything but failed items is refused by name', async () => {
+  above('a retry of anything but failed items is refused by name', async () => {
     const jobId = await held(client);
     for (const [json, path] of [
       [{ status: 'success' }, 'status'],

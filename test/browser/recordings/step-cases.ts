@@ -12,6 +12,8 @@ export interface StepCase {
   readonly fails?: { readonly type: string; readonly says: RegExp };
   readonly keeps?: readonly ('document' | 'screenshot' | 'page')[];
   readonly browserOnly?: true;
+  readonly httpOnly?: true;
+  readonly forbidsScripts?: true;
   readonly timeoutMs?: number;
 }
 
@@ -131,8 +133,11 @@ export const STEP_CASES: readonly StepCase[] = [
       { type: 'extractText', selectors: ['.word'], frame: [0], field: 'byNumber' },
       { type: 'fill', selectors: ['#q'], frame: ['#inner'], value: 'x' },
       { type: 'extractText', selectors: ['p'], frame: ['#inner'], field: 'bySelector' },
+      { type: 'click', selectors: ['css/#ok'], frame: ['#inner'] },
+      { type: 'waitForElement', selectors: ['.sent'], frame: ['#inner'], text: 'x' },
+      { type: 'extractText', selectors: ['.sent'], frame: [0], field: 'sent' },
     ],
-    data: { byNumber: 'inside the frame', bySelector: 'inside the frame' },
+    data: { byNumber: 'inside the frame', bySelector: 'inside the frame', sent: 'x' },
   },
   {
     ...{ of: ['upload'], about: 'uploads bytes, and what was read' },

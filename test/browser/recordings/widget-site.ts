@@ -68,7 +68,7 @@ export function openWidgets(t: TestContext) {
       case '/scripted':
         return SCRIPTED;
       case '/inner':
-        return '<title>Inner</title><p class=word>inside the frame</p><form action=/inner><input id=q name=q><button id=ok>OK</button></form>';
+        return `<title>Inner</title><p class=word>inside the frame</p><p class=sent>${escaped(query.get('q') ?? '')}</p><form action=/inner><input id=q name=q><button id=ok>OK</button></form>`;
       case '/second':
         return `<!doctype html><title>Second</title><h1>Second page</h1><p id=from>${escaped(query.get('from') ?? '')}</p><a id=next href="/pages?n=1">pages</a>`;
       case '/pages': {

@@ -3,7 +3,7 @@ import type { FailureType } from '../../../src/domain/failure.ts';
 import type { Outcome } from '../../../src/domain/outcome.ts';
 import type { Lease, LeasedItem } from '../../../src/ports/ledger.ts';
 import type { BatchRef } from '../../../src/ports/work-queue.ts';
-import { failedWith, policyOf, SCRAPED, SKIPPED } from '../../support/builders.ts';
+import { failedAtStep, failedWith, policyOf, SCRAPED, SKIPPED } from '../../support/builders.ts';
 import type { Choose, LedgerCommand } from './commands.ts';
 import * as commands from './commands.ts';
 import type { Model } from './model.ts';
@@ -27,7 +27,9 @@ const outcome: fc.Arbitrary<Outcome> = fc.oneof(
   { weight: 1, arbitrary: fc.constant(SKIPPED) },
   {
     weight: 3,
-    arbitrary: fc.constantFrom<FailureType>('timeout', 'not_found', 'blocked').map((type) => failedWith(type)),
+    arbitrary: fc
+      .tuple(fc.constantFrom<FailureType>('timeout', 'not_found', 'blocked'), fc.constantFrom(null, '1', '4.then.2'))
+      .map(([type, path]) => (path === null ? failedWith(type) : failedAtStep(path, type))),
   },
 );
 

@@ -296,9 +296,10 @@ export function reopen(which: number, asked: Reopening): LedgerCommand {
     }
     const failed = [...job.items.values()].filter((item) => {
       if (item.end !== 'failed' || (itemIds !== null && !itemIds.includes(item.itemId))) return false;
-      const type = item.ended.at(-1)?.type;
-      // Each type has one message here.
-      return (errorType === null || type === errorType) && (group === undefined || type === group.type);
+      const { type, step } = item.ended.at(-1) ?? {};
+      // Each type has one message here, at each step.
+      const isOfGroup = group === undefined || (type === group.type && step === group.step?.path);
+      return (errorType === null || type === errorType) && isOfGroup;
     });
     const openUntil = model.now + 100;
     assert.equal(await reopenAll(ledger, job.jobId, filter, { limit, openUntil, now: model.now }), failed.length);

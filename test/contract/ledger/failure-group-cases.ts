@@ -3,8 +3,9 @@ import { failure } from '../../../src/domain/failure.ts';
 import { MAX_GROUPS, OTHER_PATTERN, type ReadGroup } from '../../../src/domain/failure-group.ts';
 import type { Outcome } from '../../../src/domain/outcome.ts';
 import { encodeLayout } from '../../../src/domain/page-layout.ts';
+import { failuresByStep } from '../../../src/domain/recording/step-failures.ts';
 import type { Ledger } from '../../../src/ports/ledger.ts';
-import { failedWith, NOW, partOf, SCRAPED, storedArtifact } from '../../support/builders.ts';
+import { failedAtStep, failedWith, NOW, partOf, SCRAPED, storedArtifact } from '../../support/builders.ts';
 import type { AddCase } from '../suite.ts';
 import {
   allItems,
@@ -117,6 +118,49 @@ export function failureGroupCases(add: AddCase<LedgerParts>): void {
     assert.deepEqual([group?.count, group?.keys.length, others.length], [3, 2, 0]);
     assert.equal(await reopenAll(ledger, jobId, { groupKeys: group?.keys ?? [] }), 3);
     assert.deepEqual(await ledger.failureGroups(jobId, 10), []);
+  });
+
+  add(
+    'how many items failed at each step of a recording is exact, and a retried item no longer counts',
+    async ({ ledger }) => {
+      const jobId = await finished(ledger, [
+        ...[failedAtStep('4', 'structure_changed'), failedAtStep('4.then.2', 'timeout'), failedAtStep('4', 'timeout')],
+        ...[failedWith('timeout'), SCRAPED, failedAtStep('4', 'structure_changed')],
+      ]);
+      const read = async () => {
+        const { steps, elsewhere } = failuresByStep(await ledger.failureGroups(jobId, 1000));
+        return [...steps.map(({ step, types }) => [step.path, step.label, Object.fromEntries(types)]), elsewhere];
+      };
+      assert.deepEqual(await read(), [
+        ['4', 'click "Search"', { structure_changed: 2, timeout: 1 }],
+        ['4.then.2', 'click "Search"', { timeout: 1 }],
+        1,
+      ]);
+      const item = (await allItems(ledger, jobId)).find(({ itemId }) => itemId === 'p-0');
+      assert.deepEqual(item?.attempts.at(-1)?.failure?.step, { path: '4', label: 'click "Search"' });
+      await reopenAll(ledger, jobId, { itemIds: ['p-0', 'p-1'] });
+      assert.deepEqual(await read(), [['4', 'click "Search"', { structure_changed: 1, timeout: 1 }], 1]);
+      await checkBooks(ledger, jobId);
+    },
+  );
+
+  add('failures at a step are counted at that step, however many kinds of messages there are', async ({ ledger }) => {
+    const words = Array.from({ length: MAX_GROUPS + 3 }, (_, index) => word(index));
+    const jobId = await finished(
+      ledger,
+      words.map((text, index) => failedAtStep(index % 2 === 0 ? '2' : '10', 'timeout', text)),
+    );
+    const { steps, elsewhere } = failuresByStep(await ledger.failureGroups(jobId, 1000));
+    assert.deepEqual(
+      steps.map(({ step, count }) => [step.path, count]),
+      [
+        ['2', (MAX_GROUPS + 4) / 2],
+        ['10', (MAX_GROUPS + 2) / 2],
+      ],
+    );
+    assert.equal(elsewhere, 0);
+    assert.equal(await reopenAll(ledger, jobId, {}), words.length);
+    assert.deepEqual(await ledger.failureGroups(jobId, 1000), []);
   });
 
   add('failures that share a group because there are too many are retried together', async ({ ledger }) => {

@@ -33,7 +33,7 @@ const TRIP: JobEvent = {
   kind: 'trip',
   evidence: [
     {
-      ...{ type: 'timeout', pattern: 'late', page: null, place: 'county.test/parcel/#', count: 3 },
+      ...{ type: 'timeout', pattern: 'late', page: null, place: 'county.test/parcel/#', step: null, count: 3 },
       ...{ firstAt: NOW, lastAt: NOW + 5, keys: ['timeout late'] },
       examples: [{ itemId: 'p-0', message: 'late', page: 'html' }],
     },
@@ -101,6 +101,18 @@ export function jobCases(add: AddCase<LedgerParts>): void {
     assert.deepEqual(await ledger.job(jobId), newJobRecord(job, 1, NOW, incarnation));
     assert.deepEqual((await itemOf(ledger, jobId, '/ ../ "\' ü')).input, input);
     assert.deepEqual((await takeOne(ledger, jobId)).items[0]?.input, input);
+  });
+
+  add('the recording of a job is part of it, and workers are told where it is', async ({ ledger }) => {
+    const recording = { key: 'k', digest: 'd', origin: 'inline', steps: 3 } as const;
+    const jobId = await givenJob(ledger, { recording });
+    assert.deepEqual((await jobOf(ledger, jobId)).recording, recording);
+    assert.deepEqual((await ledger.workOrder(jobId))?.recording, { key: 'k', digest: 'd' });
+    await runAll(ledger, jobId);
+    await complete(ledger, jobId);
+    assert.deepEqual((await jobOf(ledger, jobId)).recording, recording);
+    const other = await givenJob(ledger, { jobId: 'without' });
+    assert.deepEqual('recording' in ((await ledger.workOrder(other)) ?? {}), false);
   });
 
   add('what is not there is said to be missing', async ({ ledger }) => {

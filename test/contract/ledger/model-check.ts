@@ -78,7 +78,9 @@ function isPossible(status: ItemStatus, known: ModelItem, isInHands: boolean): b
 }
 
 function facts({ strikes, deliveries, attempts }: ItemRecord) {
-  const ended = attempts.map(({ attempt, failure }) => ({ attempt, type: failure?.type ?? null }));
+  const ended = attempts.map(({ attempt, failure }) => {
+    return { attempt, type: failure?.type ?? null, ...(failure?.step && { step: failure.step.path }) };
+  });
   return { strikes, deliveries, ended };
 }
 
@@ -104,7 +106,8 @@ async function checkJob(model: Model, job: ModelJob, ledger: Ledger): Promise<vo
 async function checkGroups(job: ModelJob, ledger: Ledger): Promise<void> {
   const counted: Record<string, number> = {};
   for (const group of await ledger.failureGroups(job.jobId, 1000)) {
-    counted[group.type] = (counted[group.type] ?? 0) + group.count;
+    const name = `${group.type} at ${group.step?.path}`;
+    counted[name] = (counted[name] ?? 0) + group.count;
     for (const { itemId } of group.examples) {
       const known = job.items.get(itemId);
       assert.equal(known?.end === 'failed' && known.ended.at(-1)?.type, group.type, `example ${itemId}`);
@@ -112,8 +115,9 @@ async function checkGroups(job: ModelJob, ledger: Ledger): Promise<void> {
   }
   const expected: Record<string, number> = {};
   for (const item of job.items.values()) {
-    const type = item.end === 'failed' ? item.ended.at(-1)?.type : null;
-    if (type) expected[type] = (expected[type] ?? 0) + 1;
+    const last = item.end === 'failed' ? item.ended.at(-1) : undefined;
+    const name = `${last?.type} at ${last?.step}`;
+    if (last !== undefined) expected[name] = (expected[name] ?? 0) + 1;
   }
-  assert.deepEqual(counted, expected, 'failures by type');
+  assert.deepEqual(counted, expected, 'failures by type and step');
 }

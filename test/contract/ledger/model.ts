@@ -24,7 +24,7 @@ export interface ModelItem {
   end: 'success' | 'failed' | 'skipped' | 'cancelled' | null;
   strikes: number;
   deliveries: number;
-  ended: { readonly attempt: number; readonly type: FailureType | null }[];
+  ended: { readonly attempt: number; readonly type: FailureType | null; readonly step?: string }[];
   /** As the ledger reported it last; null before it did. */
   lastStatus: ItemStatus | null;
 }
@@ -250,7 +250,9 @@ export class Model {
   #end({ job, hold }: ModelBatch & { hold: ModelHold }, itemId: string, attempt: number, outcome: Outcome): void {
     const item = itemIn(job, itemId);
     item.end = outcome.kind === 'scraped' ? 'success' : outcome.kind;
-    item.ended.push({ attempt, type: outcome.kind === 'failed' ? outcome.failure.type : null });
+    const failed = outcome.kind === 'failed' ? outcome.failure : null;
+    const step = failed?.step?.path;
+    item.ended.push({ attempt, type: failed?.type ?? null, ...(step !== undefined && { step }) });
     job.tally = tallyOutcome(job.tally, outcome);
     hold.left = hold.left.filter((other) => other !== itemId);
   }

@@ -140,7 +140,7 @@ test('the lines of Playwright codegen keep locators, frames, pop-ups and downloa
     '2. click "Parcel number"',
     '3. fill "Parcel number" with "503-51-079"',
     '4. select "2025" in combobox',
-    '5. check testid/terms',
+    '5. check terms',
     '6. press Shift+Enter in "Parcel number"',
     '7. click link "Details"',
     '8. switch to the latest tab',

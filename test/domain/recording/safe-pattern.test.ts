@@ -27,6 +27,18 @@ test('patterns that people write are accepted', () => {
   for (const pattern of usual) assert.equal(findPatternProblem(pattern), null, pattern);
 });
 
+test('what may be left out does not separate the repetitions on its sides', () => {
+  const slow = [
+    'a+(?:ab)?(a+)\\w{2,}!$',
+    'a+(b|)a+a+!$',
+    'a+(?:b|a)a+a+!$',
+    'a+(?:ab){0,3}a+a+!$',
+    'a+(?:(?:b)?c*)a+a+!$',
+  ];
+  for (const pattern of slow) assert.match(findPatternProblem(pattern) ?? '', /^has more than two open/, pattern);
+  for (const pattern of ['a+(?:b|c)a+a+!$', 'a+(?:ab)a+a+!$']) assert.equal(findPatternProblem(pattern), null, pattern);
+});
+
 test('an accepted pattern answers soon, whatever it is tried on', () => {
   const atom = fc.constantFrom(
     'a',

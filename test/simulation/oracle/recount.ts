@@ -1,7 +1,9 @@
 import type { StoredArtifact } from '../../../src/domain/artifact.ts';
 import type { Tally } from '../../../src/domain/breaker.ts';
+import type { ReadGroup } from '../../../src/domain/failure-group.ts';
 import type { ItemRecord } from '../../../src/domain/item.ts';
 import type { JobRecord } from '../../../src/domain/job.ts';
+import { failuresByStep } from '../../../src/domain/recording/step-failures.ts';
 import type { Ledger, Settlement } from '../../../src/ports/ledger.ts';
 import { wrongInput } from './corrections.ts';
 import { wrongFinds } from './finds.ts';
@@ -13,6 +15,7 @@ import { wrongItemUsage, wrongUsage } from './usage.ts';
 export interface Snapshot {
   readonly record: JobRecord;
   readonly items: readonly ItemRecord[];
+  readonly groups: readonly ReadGroup[];
 }
 
 export async function readJob(ledger: Ledger, jobId: string): Promise<Snapshot | null> {
@@ -25,15 +28,16 @@ export async function readJob(ledger: Ledger, jobId: string): Promise<Snapshot |
     items.push(...page.entries);
     after = page.next;
   } while (after !== null);
-  return { record, items };
+  return { record, items, groups: await ledger.failureGroups(jobId, 10_000) };
 }
 
 /** What the ledger shows of a job, compared with what it must hold. Says what is wrong, or null. */
-export function recount(job: ModelJob, { record, items }: Snapshot, model: Model): string | null {
+export function recount(job: ModelJob, { record, items, groups }: Snapshot, model: Model): string | null {
   if (job.isFoggy) undoUnseen(job, items, model);
   return (
     wrongItems(job, items, model) ??
     wrongCounts(job, record, items) ??
+    wrongSteps(items, groups) ??
     wrongState(job, record) ??
     wrongRisk(job, record)
   );
@@ -198,6 +202,24 @@ function wrongCounts(job: ModelJob, record: JobRecord, items: readonly ItemRecor
   const held = batches.reduce((sum, { items: unsettled }) => sum + (unsettled?.length ?? 0), 0);
   if (queued === 0 ? record.itemsInFlight !== held : record.itemsInFlight < held + queued) {
     return `${record.itemsInFlight} items are in flight by the record, ${held} in leases and ${queued} batches wait`;
+  }
+  return null;
+}
+
+/** The failures at each step of a recording are those of the items that are failed now. */
+function wrongSteps(items: readonly ItemRecord[], groups: readonly ReadGroup[]): string | null {
+  const failed = new Map<string | null, number>();
+  for (const { status, attempts } of items) {
+    if (status !== 'failed') continue;
+    const path = attempts.at(-1)?.failure?.step?.path ?? null;
+    failed.set(path, (failed.get(path) ?? 0) + 1);
+  }
+  const { steps, elsewhere } = failuresByStep(groups);
+  const told = new Map<string | null, number>(steps.map(({ step, count }) => [step.path, count]));
+  if (elsewhere > 0) told.set(null, elsewhere);
+  for (const path of new Set([...failed.keys(), ...told.keys()])) {
+    const [inFact, counted] = [failed.get(path) ?? 0, told.get(path) ?? 0];
+    if (inFact !== counted) return `${counted} failures are counted at step ${path}, and there are ${inFact}`;
   }
   return null;
 }

@@ -17,13 +17,16 @@ import { NO_PRICES } from '../../../src/domain/prices.ts';
 import { openLog } from '../../../src/main/log.ts';
 import { NO_FAULTS } from '../../../src/ports/faults.ts';
 import { NO_ITEM_WAITS } from '../../../src/ports/item-waits.ts';
-import { openCatalog } from '../../../src/scraping/catalog.ts';
 import { loadScrapers } from '../../../src/scraping/registry.ts';
 import { newJob, policyOf } from '../builders.ts';
+import { openFileCatalog } from '../file-catalog.ts';
 import { openMemoryHostPauses } from '../memory/host-pauses.ts';
 import { openMemoryHostRecords } from '../memory/host-records.ts';
 import { openMemoryHostSettings } from '../memory/host-settings.ts';
+import { openMemoryRecordings } from '../memory/recordings.ts';
+import { openMemoryRuns } from '../memory/run-book.ts';
 import { openMemorySiteData } from '../memory/site-data.ts';
+import { openMemoryStepRecords } from '../memory/step-records.ts';
 import { startEmulators } from './emulators.ts';
 import { startFleet } from './fleet.ts';
 import { awsNames } from './names.ts';
@@ -131,8 +134,10 @@ export async function runCounted({
           hostPauses: openMemoryHostPauses(),
           hostSettings: openMemoryHostSettings(),
           hostRecords: openMemoryHostRecords(reader.ledger),
+          stepRecords: openMemoryStepRecords(reader.ledger),
           itemWaits: NO_ITEM_WAITS,
           ...openMemorySiteData(),
+          runs: openMemoryRuns(),
           fileSites: new Map(),
           siteInspector: { inspect: async () => ({ kind: 'unreadable' as const, message: 'there is no web here' }) },
           clock,
@@ -140,9 +145,12 @@ export async function runCounted({
           version: '0.0.0',
         },
         digest: (text) => hash('sha256', text),
-        catalog: openCatalog(await loadScrapers([SCRAPERS])),
+        ...openMemoryRecordings(),
+        catalog: openFileCatalog(await loadScrapers([SCRAPERS])),
         defaultScraper: 'example-mock',
         prices: NO_PRICES,
+        runService: { problem: 'no ETL API' },
+        browserProvider: 'local',
         servedLanes: () => null,
         proxyProblem: () => null,
         events: new EventStream(),

@@ -17,6 +17,7 @@ import type { Heartbeat } from '../../../src/worker/heartbeat.ts';
 import { receiveAndClaim } from '../../../src/worker/receive-and-claim.ts';
 import { Worker } from '../../../src/worker/worker.ts';
 import { inProcessHeartbeat } from '../in-process-heartbeat.ts';
+import { openMemoryRecordings } from '../memory/recordings.ts';
 import { NO_TOOLS } from '../no-tools.ts';
 
 /**
@@ -57,6 +58,7 @@ export async function startFleet(options: FleetOptions) {
   const controllers = Array.from({ length: options.controllers }, (_, index) => {
     const hands = open(true);
     const controller = new Controller({
+      ...openMemoryRecordings(),
       ...hands,
       holder: `controller-${index}`,
       deadLetters: hands.queue,
@@ -74,12 +76,14 @@ export async function startFleet(options: FleetOptions) {
     const isLame = isFirstLame && index === 0;
     const hands = { ...open(false), id: `worker-${index}`, onError: onTrouble };
     const worker = new Worker({
+      ...openMemoryRecordings(),
       ...hands,
       leases: hands.ledger,
       source: receiveAndClaim({ ...hands, leases: hands.ledger }),
       scrapers,
       tools: { ...NO_TOOLS, gate: hands.gateOf(hands.id) },
       onWait() {},
+      onSteps() {},
       isStillHeld: async () => true,
       heartbeat: isLame ? NO_HEARTBEAT : heartbeatOf(hands, leaseMs, onTrouble),
       settings: {

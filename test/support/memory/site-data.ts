@@ -2,6 +2,7 @@ import type { BatchTurn } from '../../../src/domain/batch-turn.ts';
 import type { CachedEntry } from '../../../src/domain/cached-page.ts';
 import type { PathErrors } from '../../../src/domain/path-errors.ts';
 import { servedSiteData, siteTools } from '../../../src/main/site-data.ts';
+import type { RunRow } from '../../../src/ports/run-orders.ts';
 import { openMemoryResultStore } from './result-store.ts';
 import { openMemorySites } from './site-book.ts';
 import { openMemorySiteRows } from './site-rows.ts';
@@ -13,6 +14,7 @@ export function openMemorySiteData(store = openMemoryResultStore()) {
     pageRows: openMemorySiteRows<CachedEntry>(),
     errorRows: openMemorySiteRows<PathErrors>(),
     turnRows: openMemorySiteRows<BatchTurn>(),
+    runRows: openMemorySiteRows<RunRow>(),
   };
   return { ...siteTools(stores, store), resultStore: store, siteData: servedSiteData(stores) };
 }

@@ -177,13 +177,21 @@ function timeOf(row: Row, name: 'firstAt' | 'lastAt'): number | null {
 }
 
 function groupOfRow(row: Row): FailureGroup {
-  const { type, pattern, page, place = null } = jsonOf<Omit<GroupKind, 'place'> & Partial<GroupKind>>(row, 'kind');
+  // Some fields are missing in rows of an older version.
+  const {
+    type,
+    pattern,
+    page,
+    place = null,
+    step = null,
+  } = jsonOf<Omit<GroupKind, 'place' | 'step'> & Partial<GroupKind>>(row, 'kind');
   const [firstAt, lastAt] = [timeOf(row, 'firstAt'), timeOf(row, 'lastAt')];
   return {
     type,
     pattern,
     page,
     place,
+    step,
     count: numOf(row, 'count'),
     firstAt,
     lastAt,

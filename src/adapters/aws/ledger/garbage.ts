@@ -4,7 +4,7 @@ import { num, numOf, type Row, text, textOf } from '../dynamo/attributes.ts';
 import { type Condition, IS_THERE, setting } from '../dynamo/expressions.ts';
 import type { Action, Table } from '../dynamo/table.ts';
 import type { IdIndex } from '../ids/id-index.ts';
-import { chunkOf, chunkPk, GARBAGE, groupPk, markPk, metaKey, poolPk, seenPk } from './keys.ts';
+import { chunkOf, chunkPk, GARBAGE, groupPk, markPk, metaKey, poolPk, seenPk, stepsPk } from './keys.ts';
 
 /** What is left of a job that is gone, or was never created. */
 export interface Garbage {
@@ -111,7 +111,7 @@ export class Purge {
   async #remove({ inc, total }: Garbage): Promise<void> {
     const { table, ids } = this.#deps;
     const chunks = Array.from({ length: chunkOf(Math.max(0, total - 1)) + 1 }, (_, chunk) => chunkPk(inc, chunk));
-    const others = [poolPk(inc), groupPk(inc), markPk(inc), seenPk(inc)];
+    const others = [poolPk(inc), groupPk(inc), markPk(inc), seenPk(inc), stepsPk(inc)];
     await atOnce(KEYS_AT_ONCE, [...chunks, ...others], (pk) => this.#removeKey(pk));
     await ids.remove(inc);
     if (!this.#stop.signal.aborted) await table.remove({ pk: GARBAGE, sk: inc });

@@ -19,15 +19,17 @@ import type { Key } from '../dynamo/attributes.ts';
  *   P#<inc>              S#<id>, R#<id>      items that are to go out again; S with a strike
  *   G#<inc>              <hash>              a group of failures
  *   W#<inc>              <host>              what the job did at a host
+ *   T#<inc>              SEEN                what was seen of the steps of the job's recording
  *   E#<inc>              <mark>#<chunk>      chunks that have, or had, an item that failed with a type, or was skipped
  *   I#<inc>#<shard>      <run>#<part>        item ids (ids/id-index.ts)
  *   NEWS#<shard>         <time>#<id>         news for other processes, for an hour
  *   HOSTS                <host>              a host that asked to be left alone
  *   HOST-SETTINGS        <host>              what operators have set for a host
  *   SITES                <site>              the configuration of a documentation site
- *   S#<kind>#<site>      <name>              what is cached of a page of the site, or that it failed (ports/site-rows.ts)
+ *   S#<kind>#<site>      <name>              a cached page of the site, a recording … (ports/site-rows.ts)
  *   S#<kind>             <site>              sites that have such rows
  *   LINE#<line>          SHARES              what processes have reserved of the limits of a host or a job
+ *   RUNS#…, R#…, RU#…, RUN-GARBAGE           scrape runs (runs/run-keys.ts)
  *   JOBS, JOBS#<status>, ACTIVE, GARBAGE     <inc>     directories of jobs
  *
  * A chunk is a key of its own, so that the items of one job are spread over as many partitions as it has hundreds.
@@ -103,6 +105,15 @@ export function groupPk(inc: string): string {
 /** What the job did at hosts. */
 export function seenPk(inc: string): string {
   return `W#${inc}`;
+}
+
+export function stepsPk(inc: string): string {
+  return `T#${inc}`;
+}
+
+/** What was seen of the steps of the job's recording. */
+export function stepsKey(inc: string): Key {
+  return { pk: stepsPk(inc), sk: 'SEEN' };
 }
 
 export function markPk(inc: string): string {

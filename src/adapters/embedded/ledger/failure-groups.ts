@@ -1,4 +1,4 @@
-import type { Failure, FailureType } from '../../../domain/failure.ts';
+import type { FailedStep, Failure, FailureType } from '../../../domain/failure.ts';
 import {
   addToGroup,
   chooseGroup,
@@ -70,12 +70,12 @@ export class FailureGroups {
   }
 
   #save(entry: Entry): void {
-    const { count, firstAt, lastAt, type, pattern, page, place } = entry.group;
+    const { count, firstAt, lastAt, type, pattern, page, place, step } = entry.group;
     const examples = JSON.stringify(entry.group.examples);
     if (count === 0) {
       if (entry.id !== null) this.#sql.deleteFailureGroup.run(entry.id);
     } else if (entry.id === null) {
-      const kind = [type, pattern, page, place] as const;
+      const kind = [type, pattern, page, place, step === null ? null : JSON.stringify(step)] as const;
       const added = this.#sql.insertFailureGroup.run(entry.jobNum, ...kind, count, firstAt, lastAt, examples);
       entry.id = Number(added.lastInsertRowid);
     } else {
@@ -99,7 +99,8 @@ export class FailureGroups {
     for (const row of this.#sql.failureGroups.all(jobNum) as unknown as GroupRow[]) {
       const { id, type, pattern, page, place, count, first_at: firstAt, last_at: lastAt } = row;
       const examples: readonly FailureExample[] = JSON.parse(row.examples);
-      const group: FailureGroup = { type, pattern, page, place, count, firstAt, lastAt, examples };
+      const step: FailedStep | null = row.step === null ? null : JSON.parse(row.step);
+      const group: FailureGroup = { type, pattern, page, place, step, count, firstAt, lastAt, examples };
       groups.set(groupKey(group), { id, jobNum, group });
     }
     this.#byJob.set(jobNum, groups);
@@ -122,6 +123,7 @@ interface GroupRow {
   readonly pattern: string;
   readonly page: string | null;
   readonly place: string | null;
+  readonly step: string | null;
   readonly count: number;
   readonly first_at: number | null;
   readonly last_at: number | null;

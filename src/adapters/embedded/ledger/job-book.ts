@@ -79,6 +79,7 @@ export class EmbeddedJobBook implements JobBook {
       for (const batch of [...batches.ofJob(entry.num)]) batches.remove(batch);
       failureGroups.removeJob(entry.num);
       this.#books.sql.deleteHostSeen.run(entry.num);
+      this.#books.sql.deleteStepSeen.run(entry.num);
       itemIds.forgetJob(entry.num);
       jobs.remove(entry);
       this.#books.sql.insertRemoval.run(entry.num, entry.record.counts.total);

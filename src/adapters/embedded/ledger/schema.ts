@@ -18,8 +18,12 @@ import type { DatabaseSync } from 'node:sqlite';
  *   host_settings   what operators have set for hosts, as a JSON document each
  *   shares     what processes have reserved of the limits of hosts and jobs
  *   host_seen   what jobs did at hosts: see `compliance.ts` of the domain
+ *   step_seen   what was seen of the steps of a recording: see `recording/step-statistics.ts` of the domain
  *   sites      configurations of documentation sites, as a JSON document each
- *   site_rows   what is cached of pages of sites, and which of them failed: see `ports/site-rows.ts`
+ *   site_rows   what is cached of pages of sites, which of them failed, and recordings: see `ports/site-rows.ts`
+ *   scrape_runs   one row per scrape run, with its counters; `seen` is 1 if it is visible, 0 for a draft and for a run whose
+ *              items are being deleted
+ *   run_items   their items. `hash` is of run and URL, so that a URL is found without storing it twice
  *   removals   jobs that are gone and whose rows are being deleted; with a `done` below zero, drafts of jobs, whose rows
  *              are deleted should the job never be made
  */
@@ -151,6 +155,41 @@ export const MIGRATIONS: readonly string[] = [
   `
   ALTER TABLE returned ADD COLUMN held_at REAL NOT NULL DEFAULT 0;
   ALTER TABLE returned ADD COLUMN held_until REAL NOT NULL DEFAULT 0;
+  `,
+  // Steps of recordings: at which one failures were seen, and what was seen of each.
+  `
+  ALTER TABLE failure_groups ADD COLUMN step TEXT;
+  CREATE TABLE step_seen (job INTEGER PRIMARY KEY, seen TEXT NOT NULL);
+  `,
+  `
+  CREATE TABLE scrape_runs (
+    num INTEGER PRIMARY KEY AUTOINCREMENT,
+    id TEXT NOT NULL UNIQUE,
+    seen INTEGER NOT NULL,
+    domain TEXT NOT NULL,
+    status TEXT NOT NULL,
+    started_at REAL NOT NULL,
+    ended_at REAL,
+    created_at REAL NOT NULL,
+    updated_at REAL NOT NULL,
+    document TEXT NOT NULL,
+    total INTEGER NOT NULL,
+    completed INTEGER NOT NULL,
+    failed INTEGER NOT NULL,
+    invalid INTEGER NOT NULL
+  );
+  CREATE INDEX scrape_runs_by_domain ON scrape_runs (domain, started_at, status, id, ended_at, created_at) WHERE seen = 1;
+  CREATE INDEX scrape_runs_unseen ON scrape_runs (num) WHERE seen = 0;
+  CREATE TABLE run_items (
+    key INTEGER PRIMARY KEY,
+    hash INTEGER NOT NULL,
+    url TEXT NOT NULL,
+    state INTEGER NOT NULL,
+    flags INTEGER NOT NULL,
+    reason TEXT
+  );
+  CREATE INDEX run_items_by_hash ON run_items (hash);
+  CREATE INDEX run_items_by_state ON run_items (state);
   `,
 ];
 

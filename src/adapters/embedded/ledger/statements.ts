@@ -101,10 +101,11 @@ export const SQL = {
     WHERE o.error_type = ? AND o.key > ? AND o.key <= ? ORDER BY o.key LIMIT ?`,
 
   failureGroups:
-    'SELECT id, type, pattern, page, place, count, first_at, last_at, examples FROM failure_groups WHERE job = ? ORDER BY id',
+    'SELECT id, type, pattern, page, place, step, count, first_at, last_at, examples FROM failure_groups ' +
+    'WHERE job = ? ORDER BY id',
   insertFailureGroup:
-    'INSERT INTO failure_groups (job, type, pattern, page, place, count, first_at, last_at, examples) ' +
-    'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)',
+    'INSERT INTO failure_groups (job, type, pattern, page, place, step, count, first_at, last_at, examples) ' +
+    'VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)',
   updateFailureGroup: 'UPDATE failure_groups SET count = ?, first_at = ?, last_at = ?, examples = ? WHERE id = ?',
   deleteFailureGroup: 'DELETE FROM failure_groups WHERE id = ?',
   deleteFailureGroups: 'DELETE FROM failure_groups WHERE job = ?',
@@ -152,6 +153,35 @@ export const SQL = {
   countHostSeen: 'SELECT count(*) AS hosts FROM host_seen WHERE job = ?',
   setHostSeen: 'INSERT OR REPLACE INTO host_seen (job, host, seen) VALUES (?, ?, ?)',
   deleteHostSeen: 'DELETE FROM host_seen WHERE job = ?',
+  stepSeen: 'SELECT seen FROM step_seen WHERE job = ?',
+  setStepSeen: 'INSERT OR REPLACE INTO step_seen (job, seen) VALUES (?, ?)',
+  deleteStepSeen: 'DELETE FROM step_seen WHERE job = ?',
+
+  insertRun: `INSERT INTO scrape_runs
+    (id, seen, domain, status, started_at, created_at, updated_at, document, total, completed, failed, invalid)
+    VALUES (?, 0, '', 'pending', 0, 0, 0, '{}', 0, 0, 0, 0)`,
+  seeRun: `UPDATE scrape_runs SET seen = 1, domain = ?, started_at = ?, created_at = ?, updated_at = ?, document = ?
+    WHERE num = ? AND seen = 0`,
+  run: 'SELECT * FROM scrape_runs WHERE id = ? AND seen = 1',
+  runByNum: 'SELECT * FROM scrape_runs WHERE num = ?',
+  growRun: 'UPDATE scrape_runs SET total = total + ?, updated_at = ? WHERE num = ?',
+  countRun: `UPDATE scrape_runs SET status = ?, completed = ?, failed = ?, invalid = ?, updated_at = ? WHERE num = ?`,
+  changeRun: 'UPDATE scrape_runs SET status = ?, ended_at = ?, document = ?, updated_at = ? WHERE num = ?',
+  hideRun: 'UPDATE scrape_runs SET seen = 0 WHERE num = ?',
+  runsOfDomain: `SELECT id, domain, status, started_at, ended_at, created_at FROM scrape_runs
+    INDEXED BY scrape_runs_by_domain WHERE seen = 1 AND domain = ?`,
+  allRuns: `SELECT id, domain, status, started_at, ended_at, created_at FROM scrape_runs
+    INDEXED BY scrape_runs_by_domain WHERE seen = 1`,
+  unseenRunAfter: 'SELECT num, total FROM scrape_runs WHERE seen = 0 AND num > ? ORDER BY num LIMIT 1',
+  deleteRun: 'DELETE FROM scrape_runs WHERE num = ? AND seen = 0',
+
+  insertRunItem: 'INSERT INTO run_items (key, hash, url, state, flags) VALUES (?, ?, ?, 0, 0)',
+  runItem: 'SELECT key, url, flags, reason FROM run_items WHERE hash = ? AND url = ? AND key BETWEEN ? AND ?',
+  updateRunItem: 'UPDATE run_items SET state = ?, flags = ?, reason = ? WHERE key = ?',
+  runItemsAfter: 'SELECT key, url, flags, reason FROM run_items WHERE key > ? AND key <= ? ORDER BY key LIMIT ?',
+  runItemsOfStateAfter: `SELECT key, url, flags, reason FROM run_items
+    WHERE state = ? AND key > ? AND key <= ? ORDER BY key LIMIT ?`,
+  deleteRunItemsBetween: 'DELETE FROM run_items WHERE key BETWEEN ? AND ?',
 
   insertProbe: 'INSERT OR REPLACE INTO probe (id, filler) VALUES (1, zeroblob(65536))',
   deleteProbe: 'DELETE FROM probe WHERE id = 1',

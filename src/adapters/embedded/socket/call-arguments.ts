@@ -318,15 +318,22 @@ function isFailure(value: unknown): boolean {
   if (typeof value !== 'object' || value === null) return false;
   const hasPage = 'page' in value;
   const hasPlace = 'place' in value;
+  const hasStep = 'step' in value;
   return (
-    isRecord(value, 4 + Number(hasPage) + Number(hasPlace)) &&
+    isRecord(value, 4 + Number(hasPage) + Number(hasPlace) + Number(hasStep)) &&
     FAILURE_NAMES.has(value['type']) &&
     isText(value['message'], MAX_TEXT) &&
     (value['cause'] === null || isText(value['cause'], MAX_TEXT)) &&
     (value['retryAfterMs'] === null || isNumber(value['retryAfterMs'])) &&
     (!hasPage || isName(value['page'])) &&
-    (!hasPlace || isName(value['place']))
+    (!hasPlace || isName(value['place'])) &&
+    (!hasStep || isFailedStep(value['step']))
   );
+}
+
+/** Masking a secret may make a label longer. */
+function isFailedStep(value: unknown): boolean {
+  return isRecord(value, 2) && isName(value['path']) && isName(value['label']);
 }
 
 /** With this many fields, so that once the known ones are there no unknown one is. */

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import type { Clock } from '../../../ports/clock.ts';
 import { encodeFrame, MAX_FRAME_BYTES } from './frame.ts';
 
 /** Beyond this a frame is sent and the next one begun, so that the other side can start before all is written. */
@@ -6,6 +7,9 @@ const FULL_FRAME_CHARS = 256 * 1024;
 
 /** Leaves room for brackets, and for characters that take three bytes. */
 const MAX_ENTRY_CHARS = Math.floor((MAX_FRAME_BYTES - 1024) / 3);
+
+/** How long an entry that nobody waits for stays here without another one to go with. */
+const LATER_MS = 10;
 
 /**
  * What to send on a connection. Entries that come together are sent together in as few frames as possible, because a
@@ -15,10 +19,13 @@ export class Outbox {
   readonly #socket: Socket;
   readonly #kind: string;
   #entries: string[] = [];
+  readonly #clock: Pick<Clock, 'sleep'>;
   #isFlushing = false;
+  #isWaiting = false;
 
-  constructor(socket: Socket, kind: 'calls' | 'replies') {
+  constructor(socket: Socket, kind: 'calls' | 'replies', clock: Pick<Clock, 'sleep'>) {
     this.#socket = socket;
+    this.#clock = clock;
     this.#kind = JSON.stringify(kind);
   }
 
@@ -31,10 +38,15 @@ export class Outbox {
   add(entry: string): boolean {
     if (entry.length > MAX_ENTRY_CHARS) return false;
     this.#entries.push(entry);
-    if (!this.#isFlushing) {
-      this.#isFlushing = true;
-      void this.#flushSoon();
-    }
+    if (!this.#isFlushing) void this.#flushSoon();
+    return true;
+  }
+
+  /** The same for an entry that has no answer: it goes in the frame of the next one, if that comes soon. */
+  addLater(entry: string): boolean {
+    if (entry.length > MAX_ENTRY_CHARS) return false;
+    this.#entries.push(entry);
+    if (!this.#isFlushing && !this.#isWaiting) void this.#flushLater();
     return true;
   }
 
@@ -49,12 +61,20 @@ export class Outbox {
    * the next turn of the event loop would gather no more, and is felt where few items are allowed at a time.
    */
   async #flushSoon(): Promise<void> {
+    this.#isFlushing = true;
     await new Promise<void>((resolve) => process.nextTick(resolve));
     while (this.#entries.length > 0 && this.#socket.writable) {
       if (this.#socket.writableNeedDrain) await drained(this.#socket);
       else this.#writeEntries();
     }
     this.#isFlushing = false;
+  }
+
+  async #flushLater(): Promise<void> {
+    this.#isWaiting = true;
+    await this.#clock.sleep(LATER_MS);
+    this.#isWaiting = false;
+    if (this.#entries.length > 0 && !this.#isFlushing) await this.#flushSoon();
   }
 
   #writeEntries(): void {

@@ -11,10 +11,10 @@ import { ProtocolError } from './frame.ts';
  *   owner → worker   ["replies", [id, answer], [id, null, error], …]   in any order
  *   worker → owner   ["bye"]                                    it holds nothing any more, and closes
  *
- * The methods are those of worker-calls.ts. Two calls have no reply: `cancel` ends the `take` whose id is its argument, and
- * `room` says what the worker has room for by now, for as long as that one still waits.
+ * The methods are those of worker-calls.ts. A call with the id 0 has no reply: `cancel` ends the `take` whose id is its argument,
+ * `room` says what the worker has room for by now, for as long as that one still waits, and the others are UNANSWERED.
  */
-export const PROTOCOL_VERSION = 11;
+export const PROTOCOL_VERSION = 14;
 
 /** A peer that has not sent or answered hello by then is not one of us. */
 export const HELLO_MS = 10_000;

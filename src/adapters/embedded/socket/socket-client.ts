@@ -8,14 +8,17 @@ import type { WorkerHostRecords } from '../../../ports/host-records.ts';
 import type { WorkerHostSettings } from '../../../ports/host-settings.ts';
 import type { HostShares } from '../../../ports/host-shares.ts';
 import type { WorkerItemWaits } from '../../../ports/item-waits.ts';
+import type { WorkerRecordings } from '../../../ports/kept-recordings.ts';
 import type { WorkerLeases } from '../../../ports/ledger.ts';
 import type { WorkerSiteData } from '../../../ports/site-data.ts';
+import type { WorkerStepRecords } from '../../../ports/step-records.ts';
 import type { ReceiverRoom, WorkerQueue } from '../../../ports/work-queue.ts';
 import type { Taken, WorkSource } from '../../../ports/work-source.ts';
 import { FrameReader, ProtocolError } from './frame.ts';
 import { Outbox } from './outbox.ts';
 import { entriesOf, HELLO_MS, PROTOCOL_VERSION, receivedError, welcomeSchema } from './protocol.ts';
 import { sentReports } from './sent-reports.ts';
+import { sentSteps } from './sent-steps.ts';
 import type { CallAnswer, CallArguments, Method, Role } from './worker-calls.ts';
 
 /** The owner cannot be reached, or not any more. It is unknown whether a call under way took effect. */
@@ -39,8 +42,10 @@ export interface OwnerConnection {
   readonly hostSettings: WorkerHostSettings;
   readonly hostShares: HostShares;
   readonly hostRecords: WorkerHostRecords;
+  readonly stepRecords: WorkerStepRecords;
   readonly itemWaits: WorkerItemWaits;
   readonly siteData: WorkerSiteData;
+  readonly recordings: WorkerRecordings;
   /** Resolves with the reason when the connection has ended, on either side. */
   readonly closed: Promise<string>;
   /** Says goodbye, which means that the worker has no leases left, and waits until the owner has received it. */
@@ -82,8 +87,10 @@ export async function connectToOwner(deps: ConnectDeps): Promise<OwnerConnection
     hostSettings: { list: () => line.call('hostSettings') },
     hostShares: sharesOver(line, deps.workerId),
     hostRecords: { report: (reports) => line.call('reportSeen', sentReports(reports)) },
+    stepRecords: { report: (reports) => line.call('reportSteps', sentSteps(reports)) },
     itemWaits: { add: (waits, _worker, now) => line.call('addWaits', waits, now) },
     siteData: siteDataOver(line),
+    recordings: { get: (key) => line.call('recording', key) },
     closed: line.closed,
     close: () => line.close(),
   };
@@ -160,7 +167,12 @@ function sharesOver(line: OwnerLine, workerId: string): HostShares {
 function siteDataOver(line: OwnerLine): WorkerSiteData {
   return {
     sites: { get: (id) => line.call('site', id) },
-    pages: { look: (keys) => line.call('cachedPages', keys), note: (news) => line.call('notePages', news) },
+    pages: {
+      look: (keys) => line.call('cachedPages', keys),
+      note: (news) => line.call('notePages', news),
+      // The owner carries out what it hears in order.
+      tell: async (news) => line.tell('notePages', news),
+    },
     errors: { look: (pages) => line.call('pathErrors', pages), note: (news) => line.call('notePaths', news) },
     turns: { take: (wish) => line.call('takeTurn', wish) },
   };
@@ -187,7 +199,7 @@ class OwnerLine {
   constructor(socket: Socket, clock: Clock) {
     this.#socket = socket;
     this.#clock = clock;
-    this.#outbox = new Outbox(socket, 'calls');
+    this.#outbox = new Outbox(socket, 'calls', clock);
     const { promise, resolve } = Promise.withResolvers<string>();
     this.closed = promise;
     socket.on('data', (piece: Buffer) => this.#read(piece));
@@ -205,6 +217,12 @@ class OwnerLine {
 
   call<M extends Method>(method: M, ...args: CallArguments<M>): Promise<CallAnswer<M>> {
     return this.#call(method, args).answer as Promise<CallAnswer<M>>;
+  }
+
+  /** A call without an answer, sent with the next one. */
+  tell<M extends Method>(method: M, ...args: CallArguments<M>): void {
+    if (this.#reason !== null) throw new OwnerGone(this.#reason);
+    if (!this.#outbox.addLater(JSON.stringify([0, method, ...args]))) throw new Error(`${method}: too large to send`);
   }
 
   /** May wait forever. When `signal` aborts it resolves to nothing, and `undo` gets what was on its way. */

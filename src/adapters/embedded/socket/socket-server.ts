@@ -7,8 +7,10 @@ import type { WorkerHostRecords } from '../../../ports/host-records.ts';
 import type { WorkerHostSettings } from '../../../ports/host-settings.ts';
 import type { HostShares } from '../../../ports/host-shares.ts';
 import type { ItemWaits } from '../../../ports/item-waits.ts';
+import type { WorkerRecordings } from '../../../ports/kept-recordings.ts';
 import type { LeaseBook, WorkerLeases } from '../../../ports/ledger.ts';
 import type { WorkerSiteData } from '../../../ports/site-data.ts';
+import type { WorkerStepRecords } from '../../../ports/step-records.ts';
 import type { StorageTrouble } from '../../../ports/storage-trouble.ts';
 import type { WorkerQueue } from '../../../ports/work-queue.ts';
 import { listenPrivately } from './private-socket.ts';
@@ -21,8 +23,10 @@ export interface ServeDeps {
   readonly hostSettings: WorkerHostSettings;
   readonly hostShares: HostShares;
   readonly hostRecords: WorkerHostRecords;
+  readonly stepRecords: WorkerStepRecords;
   readonly itemWaits: ItemWaits;
   readonly siteData: WorkerSiteData;
+  readonly recordings: WorkerRecordings;
   readonly socketPath: string;
   readonly clock: Clock;
   readonly onWorker: (event: WorkerEvent) => void;
@@ -76,7 +80,11 @@ class ConnectedWorkers {
       if (who?.role === 'main') deps.onWorker({ kind: 'worker-joined', worker: who.worker });
     };
     const onStorageTrouble = ({ message }: StorageTrouble) => deps.onWorker({ kind: 'storage-trouble', message });
-    this.connectionDeps = { ...deps, onGreeted, onStorageTrouble };
+    const onLostCall = ({ who }: WorkerConnection, error: unknown) => {
+      const reason = `something that it reported was not recorded: ${errorMessage(error)}`;
+      deps.onWorker({ kind: 'connection-trouble', worker: who?.worker ?? null, reason });
+    };
+    this.connectionDeps = { ...deps, onGreeted, onStorageTrouble, onLostCall };
   }
 
   add(connection: WorkerConnection): void {

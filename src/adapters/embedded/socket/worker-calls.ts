@@ -5,8 +5,10 @@ import type { WorkerHostRecords } from '../../../ports/host-records.ts';
 import type { WorkerHostSettings } from '../../../ports/host-settings.ts';
 import type { HostShares } from '../../../ports/host-shares.ts';
 import type { WorkerItemWaits } from '../../../ports/item-waits.ts';
+import type { WorkerRecordings } from '../../../ports/kept-recordings.ts';
 import type { WorkerLeases } from '../../../ports/ledger.ts';
 import type { WorkerSiteData } from '../../../ports/site-data.ts';
+import type { WorkerStepRecords } from '../../../ports/step-records.ts';
 import type { WorkerQueue } from '../../../ports/work-queue.ts';
 import type { Taken } from '../../../ports/work-source.ts';
 import {
@@ -25,6 +27,7 @@ import {
 } from './call-arguments.ts';
 import { lineAsks } from './line-asks.ts';
 import { receivedReports, reportList } from './sent-reports.ts';
+import { receivedSteps, stepsList } from './sent-steps.ts';
 import { pageKeys, pageNews, pagePaths, pathNews, turnWish } from './site-arguments.ts';
 
 /**
@@ -43,8 +46,10 @@ export interface CallContext {
   readonly hostSettings: WorkerHostSettings;
   readonly hostShares: HostShares;
   readonly hostRecords: WorkerHostRecords;
+  readonly stepRecords: WorkerStepRecords;
   readonly itemWaits: WorkerItemWaits;
   readonly siteData: WorkerSiteData;
+  readonly recordings: WorkerRecordings;
   /** Waits, and is known by the id of its call while it does. */
   take(id: number, lane: Lane, room: Room, leaseMs: number): Promise<readonly Taken[]>;
   /** The worker is done with these deliveries. */
@@ -92,15 +97,21 @@ const CALLS = {
   hostSettings: call([], ({ hostSettings }) => hostSettings.list()),
   reserve: call([lineAsks, time], ({ hostShares, worker }, [asks, now]) => hostShares.reserve(worker, asks, now)),
   reportSeen: call([reportList], async ({ hostRecords }, [reports]) => hostRecords.report(receivedReports(reports))),
+  reportSteps: call([stepsList], async ({ stepRecords }, [reports]) => stepRecords.report(receivedSteps(reports))),
   site: call([name], ({ siteData }, args) => siteData.sites.get(...args)),
   cachedPages: call([pageKeys], ({ siteData }, args) => siteData.pages.look(...args)),
   notePages: call([pageNews], ({ siteData }, args) => siteData.pages.note(...args)),
   pathErrors: call([pagePaths], ({ siteData }, args) => siteData.errors.look(...args)),
   notePaths: call([pathNews], ({ siteData }, args) => siteData.errors.note(...args)),
   takeTurn: call([turnWish], ({ siteData }, args) => siteData.turns.take(...args)),
+  recording: call([name], ({ recordings }, args) => recordings.get(...args)),
 } as const;
 
 export type Method = keyof typeof CALLS;
+
+/** Calls that a worker may make without waiting for an answer, and without getting one. */
+export const UNANSWERED: ReadonlySet<unknown> = new Set<Method>(['notePages']);
+
 type CallOf<M extends Method> = (typeof CALLS)[M];
 export type CallArguments<M extends Method> = CallOf<M> extends Call<infer Args, unknown> ? Args : never;
 export type CallAnswer<M extends Method> = Awaited<ReturnType<CallOf<M>['carryOut']>>;

@@ -8,8 +8,10 @@ import type { WorkerHostRecords } from '../../../ports/host-records.ts';
 import type { WorkerHostSettings } from '../../../ports/host-settings.ts';
 import type { HostShares } from '../../../ports/host-shares.ts';
 import type { WorkerItemWaits } from '../../../ports/item-waits.ts';
+import type { WorkerRecordings } from '../../../ports/kept-recordings.ts';
 import type { WorkerLeases } from '../../../ports/ledger.ts';
 import type { WorkerSiteData } from '../../../ports/site-data.ts';
+import type { WorkerStepRecords } from '../../../ports/step-records.ts';
 import { StorageTrouble } from '../../../ports/storage-trouble.ts';
 import type { Delivery, WorkerQueue } from '../../../ports/work-queue.ts';
 import type { Taken } from '../../../ports/work-source.ts';
@@ -17,7 +19,7 @@ import { BadCall, room } from './call-arguments.ts';
 import { FrameReader, ProtocolError } from './frame.ts';
 import { Outbox } from './outbox.ts';
 import { entriesOf, HELLO_MS, helloSchema, PROTOCOL_VERSION, sendableError } from './protocol.ts';
-import { type CallContext, findCall, type Role } from './worker-calls.ts';
+import { type CallContext, findCall, type Role, UNANSWERED } from './worker-calls.ts';
 
 /** No worker has this many calls open at once; beyond it we stop reading, and the worker has to wait. */
 const MAX_OPEN_CALLS = 20_000;
@@ -32,11 +34,15 @@ interface ConnectionDeps {
   readonly hostSettings: WorkerHostSettings;
   readonly hostShares: HostShares;
   readonly hostRecords: WorkerHostRecords;
+  readonly stepRecords: WorkerStepRecords;
   readonly itemWaits: WorkerItemWaits;
   readonly siteData: WorkerSiteData;
+  readonly recordings: WorkerRecordings;
   readonly clock: Clock;
   readonly onGreeted: (connection: WorkerConnection) => void;
   readonly onStorageTrouble: (trouble: StorageTrouble) => void;
+  /** Something that a worker said was not recorded, and the worker does not know. */
+  readonly onLostCall: (connection: WorkerConnection, error: unknown) => void;
 }
 
 /**
@@ -69,7 +75,7 @@ export class WorkerConnection {
   constructor(socket: Socket, deps: ConnectionDeps) {
     this.#socket = socket;
     this.#deps = deps;
-    this.#outbox = new Outbox(socket, 'replies');
+    this.#outbox = new Outbox(socket, 'replies', deps.clock);
     this.ended = this.#end();
     socket.on('data', (piece: Buffer) => this.#read(piece));
     socket.on('drain', () => this.#readOn());
@@ -165,7 +171,22 @@ export class WorkerConnection {
   #hearCall(id: number, method: unknown, args: readonly unknown[]): void {
     if (method === 'cancel') this.#receives.get(args[0])?.cancel.abort();
     else if (method === 'room') this.#changeRoom(args);
+    else if (id === 0) void this.#obey(method, args);
     else void this.#answer(id, method, args);
+  }
+
+  /** A call whose worker does not wait for the answer. It can be lost without harm, but not unnoticed. */
+  async #obey(method: unknown, args: readonly unknown[]): Promise<void> {
+    this.#openCalls += 1;
+    try {
+      if (!UNANSWERED.has(method)) throw new BadCall(`${String(method)} needs an answer`);
+      await this.#carryOut(0, method, args);
+    } catch (error) {
+      if (error instanceof StorageTrouble) this.#deps.onStorageTrouble(error);
+      else if (error instanceof BadCall) this.cut(error.message);
+      else this.#deps.onLostCall(this, error);
+    }
+    this.#callEnded();
   }
 
   async #answer(id: number, method: unknown, args: readonly unknown[]): Promise<void> {
@@ -183,6 +204,10 @@ export class WorkerConnection {
         `[${id},null,${JSON.stringify(sendableError(new Error('the answer is too large to be sent')))}]`,
       );
     }
+    this.#callEnded();
+  }
+
+  #callEnded(): void {
     this.#openCalls -= 1;
     if (this.#openCalls === 0) this.#whenIdle?.();
     if (this.#socket.isPaused()) this.#readOn();
@@ -195,9 +220,11 @@ export class WorkerConnection {
   }
 
   #contextOf(worker: string): CallContext {
-    const { ledger, queue, hostPauses, hostSettings, hostShares, hostRecords, itemWaits, siteData } = this.#deps;
+    const { ledger, queue, itemWaits, siteData, recordings } = this.#deps;
+    const { hostPauses, hostSettings, hostShares, hostRecords, stepRecords } = this.#deps;
     return {
-      ...{ worker, ledger, queue, hostPauses, hostSettings, hostShares, hostRecords, itemWaits, siteData },
+      ...{ worker, ledger, queue, itemWaits, siteData, recordings },
+      ...{ hostPauses, hostSettings, hostShares, hostRecords, stepRecords },
       take: (...args) => this.#take(worker, ...args),
       finish: (receipts) => this.#finish(receipts),
     };

@@ -6,7 +6,7 @@ import { presentCreated } from '../../jobs/present-job.ts';
 import { submitJobStream } from '../../jobs/submit-stream.ts';
 import { type ApiDeps, laneWarnings, proxyWarningsOf, refuseExisting, scraperWarnings } from '../api-deps.ts';
 import { bodyBytes } from '../body-bytes.ts';
-import { mediaTypeOf } from '../media-type.ts';
+import { requireJson } from '../media-type.ts';
 import { checked, jsonAnswer, type Operation, operation } from '../operation.ts';
 
 const EXAMPLE = {
@@ -80,14 +80,4 @@ async function jobWarnings(deps: ApiDeps, job: JobRecord) {
   for (const { path, message } of aboutProxy)
     deps.log.warn({ job_id: job.jobId, path, problem: message }, 'part of the policy cannot be carried out');
   return [...laneWarnings(deps, job), ...(await scraperWarnings(deps, job)), ...aboutProxy];
-}
-
-/** A missing body gets its own message. */
-function requireJson(header: (name: string) => string | null): void {
-  const type = header('content-type');
-  if (mediaTypeOf(type) === 'application/json') return;
-  if (type === null && header('transfer-encoding') === null && Number(header('content-length') ?? 0) === 0) {
-    throw new Problem('malformed_request', 'The request has no body: send JSON with Content-Type: application/json.');
-  }
-  throw new Problem('unsupported_media_type', 'Send JSON with Content-Type: application/json.');
 }

@@ -1,8 +1,9 @@
 import { jobEventSchema } from '../../../contract/events.ts';
 import { Problem } from '../../../contract/problem.ts';
 import { jobPath } from '../../../contract/requests.ts';
+import type { WatchAnswer } from '../../feed/feeds.ts';
 import { type ApiDeps, noJob } from '../api-deps.ts';
-import { type Operation, operation } from '../operation.ts';
+import { type ApiReply, type Operation, operation } from '../operation.ts';
 
 export function eventOperations(deps: ApiDeps): Operation[] {
   return [
@@ -28,16 +29,19 @@ export function eventOperations(deps: ApiDeps): Operation[] {
       problems: ['job_not_found', 'too_many_watchers'],
       async handle({ params: { job_id: jobId }, header, signal }) {
         const frames = await deps.feeds.watch(jobId, header('last-event-id'), signal);
-        if (frames === 'missing') return noJob(jobId);
-        if (frames === 'full')
-          throw new Problem('too_many_watchers', 'Too many event streams are open: try again later.');
-        if (frames === 'over') return { status: 204, empty: true };
-        return {
-          status: 200,
-          headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
-          stream: frames,
-        };
+        return frames === 'missing' ? noJob(jobId) : streamReply(frames);
       },
     }),
   ];
+}
+
+/** The answer to a request to watch something that exists. */
+export function streamReply(frames: Exclude<WatchAnswer, 'missing'>): ApiReply {
+  if (frames === 'full') throw new Problem('too_many_watchers', 'Too many event streams are open: try again later.');
+  if (frames === 'over') return { status: 204, empty: true };
+  return {
+    status: 200,
+    headers: { 'content-type': 'text/event-stream', 'cache-control': 'no-store', 'x-accel-buffering': 'no' },
+    stream: frames,
+  };
 }

@@ -16,6 +16,8 @@ import { decodeCursor, encodeCursor } from '../cursor.ts';
 import { jsonAnswer, jsonBody, type Operation, operation } from '../operation.ts';
 
 const ERRORS_SHOWN = 10;
+/** Failures by step are counted from all of them. */
+const ALL_GROUPS = Number.MAX_SAFE_INTEGER;
 const POLICY_EXAMPLE = { execution_policy: { throttling: { max_concurrent_workers: 50 } } };
 
 const anyJobSchema = z.union([jobSchema, bulkJobSchema]);
@@ -24,13 +26,19 @@ const anyJobSchema = z.union([jobSchema, bulkJobSchema]);
 export function jobOperations(deps: ApiDeps): Operation[] {
   const { ledger, clock } = deps;
   const present = async (job: JobRecord) => {
-    const failures = await ledger.failureGroups(job.jobId, ERRORS_SHOWN);
+    const [failures, steps] = await Promise.all([
+      ledger.failureGroups(job.jobId, ALL_GROUPS),
+      deps.stepRecords.ofJob(job),
+    ]);
     const warnings = [...(await scraperWarnings(deps, job)), ...proxyWarningsOf(deps, job)];
     const now = clock.now();
     const waits = deps.itemWaits.ofJob(job.jobId, now);
-    const usual = presentJob(job, { failures, warnings, waits, pace: deps.rates.pace(job.jobId), now });
+    const usual = presentJob(job, { failures, steps, warnings, waits, pace: deps.rates.pace(job.jobId), now });
     if (!isBulk(job)) return usual;
-    return presentBulkJob(job, usual, { errors: await readBulkErrors(ledger, job, failures), now });
+    return presentBulkJob(job, usual, {
+      errors: await readBulkErrors(ledger, job, failures.slice(0, ERRORS_SHOWN)),
+      now,
+    });
   };
   return [
     operation({

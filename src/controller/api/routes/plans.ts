@@ -67,7 +67,7 @@ export function planOperations(deps: ApiDeps): Operation[] {
         return {
           status: 202,
           headers: { location },
-          json: { plan: presentPlan(state), inputs, warnings: warningsAbout(deps, job) },
+          json: { plan: presentPlan(state), inputs, warnings: [...read.request.warnings, ...warningsAbout(deps, job)] },
         };
       },
     }),

@@ -2,12 +2,14 @@ import { z } from 'zod';
 import { Problem } from '../../../contract/problem.ts';
 import { exportQuery, jobPath, resultsQuery } from '../../../contract/requests.ts';
 import { resultPartSchema, resultsSchema } from '../../../contract/result-answers.ts';
+import type { BulkList } from '../../../domain/bulk-list.ts';
 import { SITE_PAGE } from '../../jobs/bulk/submit-bulk.ts';
 import { presentSummary } from '../../jobs/present-job.ts';
 import { currentItems } from '../../results/current-items.ts';
 import { explodeProblem } from '../../results/export/explode.ts';
 import { exportJob } from '../../results/export/export-job.ts';
 import { listResults, readPart } from '../../results/results.ts';
+import { unfetchedLinks } from '../../results/unfetched-links.ts';
 import { type ApiDeps, jobOf } from '../api-deps.ts';
 import { type Operation, operation } from '../operation.ts';
 import { leaving, Turnstile } from '../turnstile.ts';
@@ -57,7 +59,32 @@ export function resultOperations(deps: ApiDeps): Operation[] {
             final,
             summary: presentSummary(job.counts),
             parts: listed.map((each) => ({ ...each, href: `${path}${each.part}` })),
+            ...(job.bulk === undefined ? {} : { links: presentLinks(jobId, job.bulk) }),
           },
+        };
+      },
+    }),
+    operation({
+      id: 'getUnfetchedLinks',
+      method: 'GET',
+      path: '/jobs/{job_id}/links',
+      tag: 'results',
+      summary: 'List the URLs of a documentation pull that are not fetched',
+      description:
+        'One object per line, in the order of the list: `{"type": "asset", "url", "site", "path"}` for a link to a file, ' +
+        '`{"type": "unknown", "url"}` for a URL that belongs to no site. Empty for jobs that were not created from a list of URLs.',
+      access: 'read',
+      params: jobPath,
+      answers: {
+        200: { description: 'The links.', content: { 'application/x-ndjson': 'One object per line.' } },
+      },
+      problems: ['job_not_found'],
+      async handle({ params: { job_id: jobId } }) {
+        const job = await jobOf(deps, jobId);
+        return {
+          status: 200,
+          headers: { 'content-type': 'application/x-ndjson' },
+          stream: unfetchedLinks(store, job),
         };
       },
     }),
@@ -95,7 +122,7 @@ export function resultOperations(deps: ApiDeps): Operation[] {
         const job = await jobOf(deps, jobId);
         if (format === 'zip' && job.scraperId !== SITE_PAGE) refuse('format', 'zip is only for documentation pulls');
         if (format === 'zip' && explode !== null) refuse('explode', 'is not for zip');
-        const scraper = await deps.catalog.find(job.scraperId).catch(() => null);
+        const scraper = await deps.catalog.ofJob(job).catch(() => null);
         const isStillThere = async () => (await ledger.job(jobId))?.createdAt === job.createdAt;
         const from = {
           ledger: currentItems(ledger, job),
@@ -122,6 +149,10 @@ export function resultOperations(deps: ApiDeps): Operation[] {
       },
     }),
   ];
+}
+
+function presentLinks(jobId: string, { assets, unknown }: BulkList) {
+  return { assets, unknown, href: `/jobs/${encodeURIComponent(jobId)}/links` };
 }
 
 function refuse(path: string, message: string): never {

@@ -1,66 +1,11 @@
-import { Problem, sentence } from '../../../contract/problem.ts';
-import { scraperPath } from '../../../contract/requests.ts';
-import { scraperSchema, scrapersSchema } from '../../../contract/scraper-answers.ts';
 import { healthSchema, queueSchema, readySchema } from '../../../contract/service-answers.ts';
-import { errorMessage } from '../../../domain/error-message.ts';
-import { describeUnknownScraper } from '../../intake/scraper-catalog.ts';
 import type { ApiDeps } from '../api-deps.ts';
 import { jsonAnswer, type Operation, operation } from '../operation.ts';
 
 export function serviceOperations(deps: ApiDeps): Operation[] {
-  const { catalog, queue, clock, version } = deps;
+  const { queue, clock, version } = deps;
   const startedAt = clock.elapsed();
   return [
-    operation({
-      id: 'listScrapers',
-      method: 'GET',
-      path: '/scrapers',
-      tag: 'scrapers',
-      summary: 'List scrapers',
-      description: 'Scrapers that cannot be used are listed separately, with the reason.',
-      access: 'read',
-      answers: { 200: jsonAnswer('Usable and broken scrapers.', scrapersSchema) },
-      async handle() {
-        const entries = await catalog.list();
-        return {
-          status: 200,
-          json: {
-            scrapers: entries.flatMap((entry) => (entry.kind === 'known' ? [entry.summary] : [])),
-            broken: entries.flatMap((entry) =>
-              entry.kind === 'broken' ? [{ id: entry.id, problem: entry.problem }] : [],
-            ),
-          },
-        };
-      },
-    }),
-    operation({
-      id: 'getScraper',
-      method: 'GET',
-      path: '/scrapers/{scraper_id}',
-      tag: 'scrapers',
-      summary: 'Get a scraper with the JSON Schemas of its input and its data',
-      access: 'read',
-      params: scraperPath,
-      answers: { 200: jsonAnswer('The scraper.', scraperSchema) },
-      problems: ['scraper_not_found', 'scraper_unusable'],
-      async handle({ params: { scraper_id: id } }) {
-        const scraper = await catalog.find(id).catch((error: unknown) => {
-          throw new Problem('scraper_unusable', errorMessage(error));
-        });
-        if (scraper === null)
-          throw new Problem('scraper_not_found', sentence(await describeUnknownScraper(catalog, id)));
-        const { name, description, kind, hosts, lane, input, output, canExtract } = scraper;
-        return {
-          status: 200,
-          json: {
-            ...{ id, name, version: scraper.version, description, kind, hosts, lane },
-            can_extract: canExtract,
-            input_schema: input,
-            output_schema: output,
-          },
-        };
-      },
-    }),
     operation({
       id: 'getQueue',
       method: 'GET',

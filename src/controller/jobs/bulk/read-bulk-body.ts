@@ -2,13 +2,13 @@ import type { UrlFormat } from '../../../contract/bulk-request.ts';
 import type { FieldError } from '../../../contract/problem.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import { UnreadableItems } from '../../intake/csv-columns.ts';
+import { firstBytes } from '../../intake/first-bytes.ts';
 import { inPieces } from '../../intake/in-pieces.ts';
 import { parseJsonBytes } from '../../intake/parse-json-bytes.ts';
 import { jsonEntry, readUrls, type UrlEntry } from '../../intake/read-urls.ts';
-import { JsonSplitter } from '../../intake/split-json.ts';
+import { brokenText, JsonSplitter } from '../../intake/split-json.ts';
 import { untilAborted } from '../../intake/until-aborted.ts';
 import { MAX_PROBLEMS } from '../submit.ts';
-import { brokenText } from '../submit-stream.ts';
 import type { UrlSpool } from './url-spool.ts';
 
 export type ReadBulkAnswer =
@@ -79,18 +79,6 @@ async function readRequest(
   const last = splitter.last();
   if (last !== null) return { kind: 'malformed', message: brokenText(last) };
   return await taker.end(Object.fromEntries(fields));
-}
-
-/** Up to the first byte that shows what the body is. */
-async function firstBytes(source: AsyncIterator<Uint8Array>): Promise<Uint8Array> {
-  let head: Uint8Array = new Uint8Array();
-  while (!head.some((byte) => byte > 0x20)) {
-    const next = await source.next();
-    if (next.done === true) return head;
-    head = Buffer.concat([head, next.value]);
-  }
-  const hasMark = head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf;
-  return hasMark ? head.subarray(3) : head;
 }
 
 /** Entries on their way into the spool, and the first problems among them. */

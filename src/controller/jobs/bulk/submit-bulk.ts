@@ -6,7 +6,6 @@ import { MAX_BATCH_ITEMS } from '../../../domain/batching.ts';
 import { type BulkList, MAX_BULK_SITES, pagesToScrape } from '../../../domain/bulk-list.ts';
 import type { SeenAsset } from '../../../domain/cached-page.ts';
 import { canonicalJson } from '../../../domain/canonical-json.ts';
-import type { NewItem } from '../../../domain/item.ts';
 import type { JobRecord, NewJob } from '../../../domain/job.ts';
 import type { Lane } from '../../../domain/lane.ts';
 import { indexSites, resolveOrAdopt, resolveSite } from '../../../domain/resolve-site.ts';
@@ -14,11 +13,11 @@ import type { Site } from '../../../domain/site.ts';
 import { calculateBatches } from '../../../domain/site-batches.ts';
 import { laneForSites } from '../../../domain/site-lane.ts';
 import type { Faults } from '../../../ports/faults.ts';
-import type { CreateAnswer, JobBook } from '../../../ports/ledger.ts';
+import type { JobBook } from '../../../ports/ledger.ts';
 import type { WorkerPageCache } from '../../../ports/page-cache.ts';
 import type { Draft, ResultStore } from '../../../ports/result-store.ts';
 import type { SiteBook } from '../../../ports/site-book.ts';
-import { MAX_INLINE_ITEMS } from '../parse-new-job.ts';
+import { createInChunks } from '../create-in-chunks.ts';
 import { type ExistingJob, findScraper, idFromKey, meetExisting, policyProblems, type SubmitDeps } from '../submit.ts';
 import { bulkItems, type ListedPage } from './bulk-items.ts';
 import { bulkPolicy } from './bulk-policy.ts';
@@ -95,7 +94,8 @@ export async function submitBulk(deps: BulkDeps, spool: UrlSpool, wish: BulkWish
       return at === null || isAssetUrl(url) ? null : { site: at.site.id, path: at.path, url: at.url };
     };
     const settings = { max_age: fields.max_age, delay_ms: fields.delay_ms };
-    const answer = await create(deps, job, bulkItems(spool, list.sites, { pageOf, settings, digest: deps.digest }));
+    const items = bulkItems(spool, list.sites, { pageOf, settings, digest: deps.digest });
+    const answer = await createInChunks(deps, job, pagesToScrape(list), items);
     if (answer.kind === 'created') {
       sorter.keep();
       return answer;
@@ -110,34 +110,6 @@ export async function submitBulk(deps: BulkDeps, spool: UrlSpool, wish: BulkWish
 function tooManySites(): BulkAnswer {
   const message = `name pages of more than ${MAX_BULK_SITES} sites: split the list`;
   return { kind: 'bad', problems: [{ path: 'urls', message }] };
-}
-
-/** Creates the job in one step if it has few enough pages; otherwise through a draft, so that it is all or nothing. */
-async function create(
-  { ledger, clock, faults }: BulkDeps,
-  job: NewJob,
-  chunks: AsyncGenerator<readonly NewItem[]>,
-): Promise<CreateAnswer> {
-  if (pagesToScrape(job.bulk ?? { sites: [] }) <= MAX_INLINE_ITEMS) {
-    const items: NewItem[] = [];
-    for await (const chunk of chunks) items.push(...chunk);
-    return await ledger.createJob(job, items, clock.now());
-  }
-  const draft = await ledger.draftJob();
-  try {
-    let place = 0;
-    for await (const chunk of chunks) {
-      const repeated = await draft.add(place, chunk);
-      if (repeated.length > 0) return { kind: 'duplicates', repeated };
-      place += chunk.length;
-      await faults.at('between-draft-chunks');
-      await clock.turn();
-    }
-    await faults.at('after-draft-before-commit');
-    return await draft.commit(job, clock.now());
-  } finally {
-    await draft.drop().catch(() => {});
-  }
 }
 
 const ASSETS_AT_ONCE = 500;

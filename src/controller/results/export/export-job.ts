@@ -1,8 +1,11 @@
 import type { Digest } from '../../../domain/artifact.ts';
 import { isRecord } from '../../../domain/is-record.ts';
+import type { JobRecord } from '../../../domain/job.ts';
 import type { Clock } from '../../../ports/clock.ts';
 import type { ItemFilter } from '../../../ports/ledger.ts';
+import type { ResultStore } from '../../../ports/result-store.ts';
 import { type ResultRow, type RowBatch, type RowDeps, rowBatches } from '../result-rows.ts';
+import { unfetchedLinkLines } from '../unfetched-links.ts';
 import { evenChunks, textChunks } from './byte-chunks.ts';
 import { type Schemas, TablePlan } from './columns.ts';
 import { csvHeader, csvLine } from './csv-line.ts';
@@ -11,6 +14,7 @@ import { pageTree, type TreePage } from './page-tree.ts';
 import { zipBytes } from './zip-bytes.ts';
 
 export interface ExportDeps extends RowDeps {
+  readonly store: RowDeps['store'] & Pick<ResultStore, 'open'>;
   /** Whether the exported job still exists: it may be deleted, and its id reused. */
   readonly isStillThere: () => Promise<boolean>;
   readonly clock: Pick<Clock, 'turn'>;
@@ -43,14 +47,18 @@ export interface Export {
  * because the engine runs in the same process. An item that changes meanwhile is exported as it was when its page was
  * read.
  */
-export function exportJob(deps: ExportDeps, { jobId }: { readonly jobId: string }, options: ExportOptions): Export {
+export function exportJob(deps: ExportDeps, job: Pick<JobRecord, 'jobId' | 'bulk'>, options: ExportOptions): Export {
+  const { jobId } = job;
   const { format, filter, explode } = options;
   const { contentType, extension } = FORMATS[format];
   const suffix = `${explode === null ? '' : `-${fileStem(explode)}`}${filter === 'all' ? '' : `-${filter}`}`;
   const body = untilStopped((signal) => {
     const items = rowBatches(deps, jobId, FILTERS[filter]);
     const batches = inTurns(explode === null ? items : explodeRows(items, explode), deps, signal);
-    if (format === 'zip') return zipBytes(pageTree({ job_id: jobId }, pagesOf(batches), deps.digest));
+    if (format === 'zip') {
+      const links = filter === 'all' ? unfetchedLinkLines(deps.store, job) : undefined;
+      return zipBytes(pageTree({ job_id: jobId }, pagesOf(batches), deps.digest, links));
+    }
     return format === 'jsonl' ? textChunks('', batches, jsonLine) : tableBytes(format, batches, options, deps.clock);
   });
   return { contentType, fileName: `${fileStem(jobId)}${suffix}.${extension}`, body };

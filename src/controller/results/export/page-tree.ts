@@ -12,11 +12,15 @@ export interface TreePage {
   readonly about: Readonly<Record<string, unknown>>;
 }
 
-/** Pages as a tree of Markdown files that mirrors the paths of their sites, and a manifest.json with an entry for each. */
+/**
+ * Pages as a tree of Markdown files that mirrors the paths of their sites, and a manifest.json with an entry for each. `links`:
+ * entries, as JSON, for URLs that were not fetched.
+ */
 export async function* pageTree(
   about: Readonly<Record<string, unknown>>,
   pages: AsyncIterable<TreePage>,
   digest: Digest,
+  links: AsyncIterable<string> = NO_LINKS,
 ): AsyncGenerator<ZipFile> {
   const names = new TreeNames(digest);
   const entries: string[] = [];
@@ -29,5 +33,10 @@ export async function* pageTree(
   }
   const head = JSON.stringify(about).slice(0, -1);
   const comma = head === '{' ? '' : ',';
-  yield { name: 'manifest.json', content: `${head}${comma}"pages":[\n${entries.join(',\n')}\n]}\n` };
+  const pageList = `"pages":[\n${entries.join(',\n')}\n]`;
+  const unfetched = await Array.fromAsync(links);
+  const linkList = unfetched.length === 0 ? '' : `,"links":[\n${unfetched.join(',\n')}\n]`;
+  yield { name: 'manifest.json', content: `${head}${comma}${pageList}${linkList}}\n` };
 }
+
+const NO_LINKS: AsyncIterable<string> = { async *[Symbol.asyncIterator]() {} };

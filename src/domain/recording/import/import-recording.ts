@@ -2,9 +2,9 @@ import { isRecord } from '../../is-record.ts';
 import { parseRecording } from '../parse-recording.ts';
 import { describeProblem } from '../problem.ts';
 import type { WrittenRecording } from '../recording.ts';
-import { nestedSteps, type Step } from '../step.ts';
 import { importChromeRecorder } from './chrome-recorder.ts';
-import { findParameters, type ImportedParameter, parameterize } from './parameters.ts';
+import { type ComposeOptions, composeRecording } from './compose-recording.ts';
+import { findParameters, type ImportedParameter } from './parameters.ts';
 import { importPlainActions } from './plain-actions.ts';
 import { importPlaywright } from './playwright.ts';
 import { importSelenium } from './selenium.ts';
@@ -33,16 +33,10 @@ export type Imported =
       readonly parameters: readonly ImportedParameter[];
     };
 
-export interface ImportOptions {
-  readonly id: string;
-  /** Makes placeholders of the values that were typed. */
-  readonly parameterize: boolean;
-}
-
 /** 5 MB; exports with pictures in them are larger, and not for us. */
 const MAX_LENGTH = 5_000_000;
 
-export function importRecording(text: string, options: ImportOptions): Imported {
+export function importRecording(text: string, options: ComposeOptions): Imported {
   if (text.length > MAX_LENGTH) return refuse(`the file is larger than ${MAX_LENGTH / 1_000_000} MB`);
   const read = readDocument(text);
   if (read === null) return refuse('the file is neither JSON nor JSON Lines');
@@ -53,7 +47,7 @@ export function importRecording(text: string, options: ImportOptions): Imported 
   const { format, converted } = found;
   if (converted.steps.length === 0) return refuse('nothing in the file could be converted');
   const parameters = findParameters(converted.steps);
-  const recording = compose(converted, parameters, options);
+  const recording = composeRecording(converted, parameters, options);
   const parsed = parseRecording(recording);
   if (!parsed.ok) return refuse(parsed.problems.map(describeProblem).join('\n'));
   return {
@@ -65,42 +59,6 @@ export function importRecording(text: string, options: ImportOptions): Imported 
     lost: converted.lost,
     parameters,
   };
-}
-
-function compose(
-  converted: ConvertedSteps,
-  parameters: readonly ImportedParameter[],
-  options: ImportOptions,
-): WrittenRecording {
-  const { title, steps, sequences, viewport, stepMs } = converted;
-  const isParameterized = options.parameterize && parameters.length > 0;
-  const change = (list: readonly Step[]) => (isParameterized ? parameterize(list, parameters) : list);
-  const written = Object.entries(sequences).map(([name, sequence]) => [name, change(sequence)]);
-  return {
-    id: options.id,
-    ...(title === null || title.trim() === '' ? {} : { name: title.trim().slice(0, 200) }),
-    version: '1.0.0',
-    hosts: [...new Set([...findHosts(steps), ...Object.values(sequences).flatMap(findHosts)])],
-    ...(viewport === undefined ? {} : { viewport }),
-    ...(stepMs === null ? {} : { timeouts: { stepMs } }),
-    steps: [...change(steps)],
-    ...(written.length === 0 ? {} : { sequences: Object.fromEntries(written) }),
-  };
-}
-
-/** Of every address that is written out, pop-ups included. */
-function findHosts(steps: readonly Step[]): readonly string[] {
-  return steps.flatMap((step) => {
-    const urls = [
-      'url' in step && typeof step.url === 'string' ? step.url : '',
-      step.type === 'switchTab' && typeof step.to === 'object' && typeof step.to.url === 'string' ? step.to.url : '',
-    ];
-    const hosts = urls.flatMap((url) => {
-      const parsed = URL.parse(url);
-      return parsed !== null && /^https?:$/.test(parsed.protocol) && parsed.host !== '' ? [parsed.host] : [];
-    });
-    return [...hosts, ...nestedSteps(step).flatMap(([, inner]) => findHosts(inner))];
-  });
 }
 
 function convert(document: unknown): { format: ImportFormat; converted: ConvertedSteps } | null {

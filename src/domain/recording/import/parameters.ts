@@ -1,4 +1,4 @@
-import { describeSelectors } from '../selector.ts';
+import { describeSelectors, type Selectors } from '../selector.ts';
 import type { Step } from '../step.ts';
 import { nestedSteps } from '../step.ts';
 
@@ -71,13 +71,24 @@ const KEPT: ReadonlySet<string> = new Set([
 ]);
 
 function readTyped(step: Step): { field: string; value: string; label: string } | null {
-  if (step.type === 'fill') return { field: 'value', value: step.value, label: describeSelectors(step.selectors) };
-  if (step.type === 'type') return { field: 'text', value: step.text, label: describeSelectors(step.selectors) };
+  if (step.type === 'fill') return { field: 'value', value: step.value, label: labelOf(step.selectors) };
+  if (step.type === 'type') return { field: 'text', value: step.text, label: labelOf(step.selectors) };
   if (step.type !== 'select') return null;
   const value = typeof step.value === 'string' ? step.value : step.label;
   return value === undefined
     ? null
-    : { field: step.label === undefined ? 'value' : 'label', value, label: describeSelectors(step.selectors) };
+    : { field: step.label === undefined ? 'value' : 'label', value, label: labelOf(step.selectors) };
+}
+
+/** What people call the control, if a selector says so; otherwise the first selector. */
+function labelOf(selectors: Selectors): string {
+  for (const alternative of selectors) {
+    const last = typeof alternative === 'string' ? alternative : (alternative.at(-1) ?? '');
+    if (/^(?:label|aria)\//.test(last)) return describeSelectors([last]);
+    const [, name] = /^role\/[\w-]+\[name="(.*)"\]$/s.exec(last) ?? [];
+    if (name !== undefined) return `"${name}"`;
+  }
+  return describeSelectors(selectors);
 }
 
 /** `on`, `1` and the like are settings of a form. */

@@ -1,4 +1,0 @@
-import { startAwsService } from '../support/aws/service.ts';
-import { sitePageCases } from './suite/site-page-cases.ts';
-
-await sitePageCases(startAwsService, { knowsLanes: false });

@@ -1,5 +1,0 @@
-import { startService } from './service.ts';
-import { extractionCases } from './suite/extraction-cases.ts';
-import { openClient } from './suite/made-jobs.ts';
-
-extractionCases(await openClient(startService));

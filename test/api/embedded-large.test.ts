@@ -1,4 +1,0 @@
-import { startService } from './service.ts';
-import { largeCases } from './suite/large-cases.ts';
-
-await largeCases(startService);

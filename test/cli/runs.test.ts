@@ -1,0 +1,112 @@
+import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { fileURLToPath } from 'node:url';
+import { openEtlServer } from '../runs/etl-server.ts';
+import { sized } from '../support/sized.ts';
+import { untilTrue } from '../support/until.ts';
+import { command, startTrawl, tempFolder, trawl, writeLines } from './trawl.ts';
+
+const SCRAPERS = fileURLToPath(new URL('../api/scrapers', import.meta.url));
+const FOLDER = tempFolder();
+
+async function given(t: Parameters<typeof openEtlServer>[0], name: string) {
+  const server = await openEtlServer(t);
+  const env = {
+    ...{ ETL_API_ENDPOINT: server.endpoint, ETL_API_KEY: 'etl-secret', TRAWL_SCRAPERS: SCRAPERS },
+    ...{ TRAWL_DATA_DIR: join(FOLDER, name), TRAWL_LEASE_MS: '1000' },
+  };
+  return { server, env, runs: (...args: string[]) => command(['runs', ...args], env) };
+}
+
+const SCRAPER = ['--scraper', 'test-run-pages'];
+
+test('a run from its URLs to its end, shown, listed, retried and ended by hand', async (t) => {
+  const { server, runs } = await given(t, 'whole');
+  const urls = ['https://county.test/1', 'https://county.test/2?end=missing', 'https://county.test/3?end=broken'];
+  const file = writeLines(FOLDER, 'urls.txt', ['# pages', ...urls]);
+  const none = await runs('start', 'county.test', ...SCRAPER);
+  assert.deepEqual([none.code, /has no active run/.test(none.stderr)], [2, true], none.stderr);
+  const started = await runs('start', 'county.test', ...SCRAPER, '--urls', file, '--sessions', '2');
+  assert.equal(started.stdout, 'Run run-1 of county.test has ended. 3 items: 1 done, 2 failed or invalid, 0 pending\n');
+  assert.equal(started.code, 1, started.stderr);
+  assert.deepEqual(server.runs.get('run-1')?.metadata['finished_count'], 1);
+
+  const shown = await runs('show', 'run-1');
+  assert.match(shown.stdout, /Run run-1 of county\.test: finished/);
+  assert.match(shown.stdout, /^ {2}invalid https:\/\/county\.test\/2\?end=missing: not_found: there is no such page/m);
+  const listed = await runs('list', '--domain', 'county.test', '--json');
+  const [first] = JSON.parse(listed.stdout);
+  assert.deepEqual([first.run_id, first.items], ['run-1', { total: 3, completed: 1, failed: 2, pending: 0 }]);
+  assert.match((await runs('list')).stdout, /run-1 +county\.test +finished/);
+
+  const again = await runs('retry', 'run-1', ...SCRAPER, '--json');
+  assert.deepEqual(JSON.parse(again.stdout), {
+    ...{ run_id: 'run-1', domain: 'county.test', ended: true, job_ids: ['run-run-1-1', 'run-run-1-2'] },
+    items: { total: 3, completed: 1, failed: 2, pending: 0 },
+  });
+  const watched = await runs('watch', 'run-1');
+  assert.deepEqual(
+    [watched.code, watched.stdout],
+    [1, 'Run run-1 has ended. 3 items: 1 done, 2 failed or invalid, 0 pending\n'],
+  );
+  const finished = server.runs.get('run-1');
+  assert.ok(finished);
+  server.runs.set('open', { ...finished, id: 'open', endTime: null, status: 'processing' });
+  assert.match((await runs('finalize', 'open')).stdout, /^Run open has ended/);
+  assert.equal(server.runs.get('open')?.status, 'finished');
+  assert.match((await runs('show', 'nobody')).stderr, /the ETL API answered 404/);
+});
+
+test('what is missing is said before anything is done', async () => {
+  const env = { ETL_API_ENDPOINT: '', ETL_API_KEY: '', TRAWL_DATA_DIR: join(FOLDER, 'nothing') };
+  for (const args of [['start', 'county.test'], ['list'], ['retry', 'run-1']]) {
+    const { code, stderr } = await command(['runs', ...args], env);
+    assert.equal(code, 2);
+    assert.match(stderr, /set ETL_API_ENDPOINT to the address of the ETL API, and ETL_API_KEY to its key/);
+  }
+  const endpoint = { ...env, ETL_API_ENDPOINT: 'http://127.0.0.1:9', ETL_API_KEY: 'etl-secret' };
+  const { stderr } = await command(['runs', 'start', 'nowhere.example', '--urls', 'missing.txt'], endpoint);
+  assert.match(stderr, /no such file: missing\.txt/);
+  const noScraper = await command(['runs', 'start', 'nowhere.example'], endpoint);
+  assert.match(noScraper.stderr, /no scraper has the host nowhere\.example: name one \(--scraper\)/);
+});
+
+/** Real processes, killed with all their workers; each life may only get as far as the next gate. */
+const KILLS = sized({ quick: 1, slow: 50 });
+const URLS_PER_LIFE = 5;
+
+test('killed again and again, a run continues where it was, and loses nothing; a second start at the same time is refused', async (t) => {
+  const { server, env } = await given(t, 'killed');
+  const gates = Array.from({ length: KILLS }, (_, life) => join(FOLDER, `gate-${life}`));
+  for (const gate of gates) writeFileSync(gate, '');
+  const urls = ['', ...gates].flatMap((gate, life) =>
+    Array.from({ length: URLS_PER_LIFE }, (_, at) => {
+      const held = gate === '' ? '' : `?while=${encodeURIComponent(gate)}`;
+      return `https://slow.test/${life}-${at}${held}`;
+    }),
+  );
+  const file = writeLines(FOLDER, 'slow.txt', urls);
+  const args = ['runs', 'start', 'slow.test', ...SCRAPER, '--urls', file, '--sessions', '1'];
+  const done = () => server.runs.get('run-1')?.items.filter((item) => item.done).length ?? 0;
+  for (const [life, gate] of gates.entries()) {
+    const running = startTrawl(args, env);
+    // Not always after the last report of this life: what was settled and not reported is reported by the next one.
+    await untilTrue(() => done() > life * URLS_PER_LIFE + (life % URLS_PER_LIFE));
+    if (life === 0) {
+      const second = await trawl(args, env);
+      assert.notEqual(second.code, 0);
+      assert.match(second.stderr, /is in use by|already/);
+    }
+    running.signalGroup('SIGKILL');
+    await running.ended;
+    assert.ok(done() <= (life + 1) * URLS_PER_LIFE);
+    rmSync(gate);
+  }
+
+  const last = await trawl(args, env);
+  assert.match(last.stderr, /Run run-1 was started before; continuing with job run-run-1-1/);
+  assert.deepEqual([last.code, server.runs.size, done()], [0, 1, urls.length], last.stderr);
+  assert.equal(server.runs.get('run-1')?.status, 'finished');
+});
