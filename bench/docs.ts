@@ -2,11 +2,12 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { startSite } from './docs/start-site.ts';
 import { DOCS_SUBJECTS, SUBJECTS } from './docs/subjects.ts';
-import { type Measured, measure } from './http/measure.ts';
+import { type Measured, measureInTurns } from './http/measure.ts';
 import { makeRoom } from './http/room.ts';
 
 const CONCURRENCY = 16;
 const WARM_UP = 500;
+const TURNS = 6;
 const TARGET = 0.9;
 
 export interface DocsResult {
@@ -19,7 +20,7 @@ export interface DocsResult {
 /**
  * Pages of a documentation site, each with its own text: fetched without a delay, converted to Markdown, and kept in a cache
  * and as a result on the disk; by us, from a list of URLs to the completed job, and by a loop written by hand that does the
- * same work with the same converter. Each has processes of its own, one after the other, after 500 pages that are not
+ * same work with the same converter. Each has processes of its own, which work in turns, after 500 pages that are not
  * counted. CPU and memory are those of all processes of the one that is measured.
  */
 export async function benchDocs(
@@ -30,16 +31,15 @@ export async function benchDocs(
   await using site = await startSite();
   const room = makeRoom('docs');
   try {
-    const rows: Measured[] = [];
-    for (const name of names) {
+    const subjects = names.flatMap((name) => {
       const subject = SUBJECTS[name];
-      if (subject === undefined) continue;
+      if (subject === undefined) return [];
       const { flags, workers } = subject;
       const folder = mkdtempSync(join(room, `${name}-`));
-      say(`${name} …`);
       const task = { url: site.url, folder, items, workers, concurrency: CONCURRENCY, warmUp: WARM_UP };
-      rows.push(await measure(name, { file: join(import.meta.dirname, subject.file), flags }, task));
-    }
+      return [{ name, program: { file: join(import.meta.dirname, subject.file), flags }, task }];
+    });
+    const rows = await measureInTurns(subjects, TURNS, say);
     const share = shareOfHand(rows);
     return { rows, cpu_of_hand: share, ok: share === null || share >= TARGET };
   } finally {

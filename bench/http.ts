@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { startCounty } from './http/county.ts';
-import { type Measured, measure } from './http/measure.ts';
+import { type Measured, measureInTurns } from './http/measure.ts';
 import { makeRoom } from './http/room.ts';
 import type { Task } from './http/subject.ts';
 import { HTTP_SUBJECTS, SUBJECTS } from './http/subjects.ts';
@@ -9,11 +9,12 @@ import { installPeers } from './peers.ts';
 
 const CONCURRENCY = 16;
 const WARM_UP = 300;
+const TURNS = 5;
 
 /**
  * Pages of the demo county, 25 KB each: fetched, parsed, ten fields taken, and packed HTML, data and metadata kept on the
  * disk; by us, who keep a durable ledger of it as well, by a script written by hand, and by Crawlee. Each has a process
- * of its own, one after the other, against the same county, after 300 pages that are not counted. Ours counts from the
+ * of its own, and they work in turns, against the same county, after 300 pages that are not counted. Ours counts from the
  * job handed in to its completion. CPU and memory are those of all processes of the one that is measured. Not the same for
  * all is how hard the HTML is packed: ours at the level we keep pages at, the others at zlib's own (see packing.ts).
  */
@@ -27,17 +28,15 @@ export async function benchHttp(
   const room = makeRoom('http');
   try {
     await county.warmUp();
-    const rows: Measured[] = [];
-    for (const name of names) {
+    const subjects = names.flatMap((name) => {
       const subject = SUBJECTS[name];
-      if (subject === undefined) continue;
+      if (subject === undefined) return [];
       const folder = mkdtempSync(join(room, `${name}-`));
       const { flags, workers } = subject;
       const task: Task = { url: county.url, folder, items, workers, concurrency: CONCURRENCY, warmUp: WARM_UP };
-      say(`${name} …`);
-      rows.push(await measure(name, { file: join(import.meta.dirname, subject.file), flags }, task));
-    }
-    return { rows };
+      return [{ name, program: { file: join(import.meta.dirname, subject.file), flags }, task }];
+    });
+    return { rows: await measureInTurns(subjects, TURNS, say) };
   } finally {
     // All at the end: a removal could slow down the next subject.
     rmSync(room, { recursive: true, force: true, maxRetries: 3 });

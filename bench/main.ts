@@ -23,8 +23,8 @@ const USAGE = `usage: npm run bench -- engine [--items N] [--workers N] [--concu
        npm run bench -- compare COMMIT engine|api|… [options of that benchmark] [--rounds N] [--json]
 
 http fetches pages of the demo county, takes ten fields of each and keeps three files on the disk: by Trawl with one and
-with two worker processes, by a script written by hand, and by Crawlee with its default settings and tuned. Each runs in
-processes of its own, one after the other, after a warm-up that is not counted; Trawl from the job handed in to its
+with two worker processes, by a script written by hand, and by Crawlee with its default settings and tuned. Each has
+processes of its own, which work in turns, after a warm-up that is not counted; Trawl from the job handed in to its
 completion. CPU is of all processes of the one measured, and RSS the sum of their peaks. The county's is not counted.
 
 markdown converts the documentation of Python, PostgreSQL, Git and Debian's handbook, all pages or --items of each, beside

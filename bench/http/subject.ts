@@ -16,8 +16,8 @@ export interface Task {
 }
 
 /**
- * The side of a program that is measured: it warms up, reports that, waits for the signal, does its work, and reports
- * that. Then it waits until the parent disconnects, because its resource use is read while it lives.
+ * The side of a program that is measured: it warms up, reports that, and then does as many items as each message from the
+ * parent says, and reports that. It lives until the parent disconnects, because its resource use is read while it lives.
  */
 export async function runSubject<T extends Task>(
   work: (apns: readonly string[], task: T) => Promise<void>,
@@ -27,9 +27,12 @@ export async function runSubject<T extends Task>(
   process.once('disconnect', () => void close().finally(() => process.exit()));
   await work(parcels(0, task.warmUp), task);
   process.send?.('warm');
-  await once(process, 'message');
-  await work(parcels(task.warmUp, task.items), task);
-  process.send?.('done');
+  for (let done = task.warmUp; ; ) {
+    const [count]: number[] = await once(process, 'message');
+    await work(parcels(done, count ?? 0), task);
+    done += count ?? 0;
+    process.send?.('done');
+  }
 }
 
 function parcels(first: number, count: number): string[] {
