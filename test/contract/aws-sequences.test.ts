@@ -10,5 +10,5 @@ after(() => ledgers.stop());
 // In a file of its own, so that another processor has it: every step is compared by some fifty requests. Many long
 // sequences are `npm run sequences`.
 suite('sequences on DynamoDB', ledgers.open, {}, (add) => {
-  modelCases(add, ledgers.open, sized({ quick: { runs: 3, commands: 25 }, slow: { runs: 5, commands: 40 } }));
+  modelCases(add, ledgers.open, sized({ quick: { runs: 2, commands: 25 }, slow: { runs: 5, commands: 40 } }));
 });

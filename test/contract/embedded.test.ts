@@ -35,7 +35,7 @@ async function openTemporary() {
   };
 }
 
-ledgerContract('embedded', openTemporary, { runs: sized({ quick: 10, slow: 50 }) });
+ledgerContract('embedded', openTemporary, { runs: sized({ quick: 5, slow: 50 }) });
 leadershipContract('embedded', openTemporary);
 hostSettingsContract('embedded', openTemporary);
 hostSharesContract('embedded', openTemporary);

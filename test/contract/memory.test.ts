@@ -32,7 +32,7 @@ import { workQueueContract } from './work-queue-contract.ts';
 const close = () => {};
 
 ledgerContract('memory', async () => ({ ledger: openMemoryLedger(), close }), {
-  runs: sized({ quick: 25, slow: 100 }),
+  runs: sized({ quick: 15, slow: 100 }),
 });
 resultStoreContract('memory', async () => ({ store: openMemoryResultStore(), close }));
 resultStoreContract('a disk that folds case', async () => {

@@ -111,7 +111,7 @@ ledgerContract(
     const owner = await openOwner();
     return { ledger: ledgerOverSocket(owner), close: owner.close };
   },
-  { runs: sized({ quick: 6, slow: 20 }) },
+  { runs: sized({ quick: 3, slow: 20 }) },
 );
 
 workQueueContract('embedded over a socket', async () => {

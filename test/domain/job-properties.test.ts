@@ -15,6 +15,7 @@ import {
 import { finalStatusOf, whenSettled } from '../../src/domain/job-progress.ts';
 import { JOB_STATUSES, type JobStatus, type JobStep, NEXT_JOB_STATUS } from '../../src/domain/job-steps.ts';
 import { NO_USAGE, type Usage } from '../../src/domain/usage.ts';
+import { sized } from '../support/sized.ts';
 import {
   anyOutcome,
   BY_BREAKER,
@@ -121,7 +122,7 @@ test('no event breaks the sum of counts, loses an item or changes how one ended'
       for (const end of ['success', 'failed', 'skipped'] as const) assert.equal(after.counts[end], job.counts[end]);
       if (event.kind !== 'cancel') assert.deepEqual(after.counts, job.counts);
     }),
-    { numRuns: 1000 },
+    { numRuns: sized({ quick: 300, slow: 1000 }) },
   );
 });
 
@@ -145,7 +146,7 @@ test('every change of status is one the table has, and a final one is left only 
       else assert.ok(steps.some((name) => nextOf(job.status, name) === after.status));
       if (job.status === 'completed' || job.status === 'cancelled') assert.equal(after.status, job.status);
     }),
-    { numRuns: 1000 },
+    { numRuns: sized({ quick: 300, slow: 1000 }) },
   );
 });
 
@@ -159,7 +160,7 @@ test('a refused event changes nothing, and one that is repeated at once is refus
       const twice = applyJobEvent(once, event, NOW);
       if (!isRefusal(twice)) assert.deepEqual(twice, once);
     }),
-    { numRuns: 1000 },
+    { numRuns: sized({ quick: 300, slow: 1000 }) },
   );
 });
 
@@ -171,7 +172,7 @@ test('a job that is held back says why, and one that goes on does not', () => {
       assert.equal(after.reason !== null, after.status === 'paused' || after.status === 'failed');
       assert.equal(after.finishedAt !== null, ['failed', 'completed', 'cancelled'].includes(after.status));
     }),
-    { numRuns: 500 },
+    { numRuns: sized({ quick: 200, slow: 500 }) },
   );
 });
 
@@ -183,7 +184,7 @@ test('whoever looks at the active jobs misses none that there is something to do
       const isIdle = plan.kind === 'wait' && plan.until === null;
       if (!isIdle || needsManifest(job)) assert.ok(isActive(job), JSON.stringify(plan));
     }),
-    { numRuns: 1000 },
+    { numRuns: sized({ quick: 300, slow: 1000 }) },
   );
 });
 
@@ -204,7 +205,7 @@ test('what is planned for a job is never refused: a scheduler that asks again at
       const after = applyJobEvent(planned, event, NOW);
       assert.ok(!isRefusal(after), `${event.kind}: ${JSON.stringify(after)}`);
     }),
-    { numRuns: 2000 },
+    { numRuns: sized({ quick: 500, slow: 2000 }) },
   );
 });
 
@@ -219,6 +220,6 @@ test('whatever an item ends as, one count goes up by one and nothing else moves 
       assert.equal(after.itemsInFlight, job.itemsInFlight - 1);
       assertSound(after);
     }),
-    { numRuns: 500 },
+    { numRuns: sized({ quick: 200, slow: 500 }) },
   );
 });

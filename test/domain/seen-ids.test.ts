@@ -4,6 +4,7 @@ import { test } from 'node:test';
 import fc from 'fast-check';
 import { repeatedItems } from '../../src/domain/item.ts';
 import { SeenIds } from '../../src/domain/seen-ids.ts';
+import { sized } from '../support/sized.ts';
 
 const digest = (text: string) => hash('sha256', text);
 
@@ -27,13 +28,15 @@ test('the order of the fields does not make two inputs different', () => {
   assert.deepEqual(seen.add({ itemId: 'a', input: { y: 2, x: 1 } }, 9), { firstLine: 1, differs: false });
 });
 
+const LINES = sized({ quick: 5_000, slow: 20_000 });
+
 test('nothing is lost while the table grows', () => {
   const seen = new SeenIds(digest);
-  for (let line = 1; line <= 20_000; line += 1)
+  for (let line = 1; line <= LINES; line += 1)
     assert.equal(seen.add({ itemId: `p-${line}`, input: { line } }, line), null);
-  for (let line = 1; line <= 20_000; line += 1)
+  for (let line = 1; line <= LINES; line += 1)
     assert.deepEqual(seen.add({ itemId: `p-${line}`, input: { line } }, 99_999), { firstLine: line, differs: false });
-  assert.equal(seen.count, 20_000);
+  assert.equal(seen.count, LINES);
 });
 
 test('a list longer than what may be kept is compared with its beginning', () => {

@@ -21,6 +21,7 @@ import {
   whenSettled,
 } from '../../src/domain/job-progress.ts';
 import type { Outcome } from '../../src/domain/outcome.ts';
+import { sized } from '../support/sized.ts';
 import { anyOutcome, jobOf, MANIFEST, NOW, type policyOf, SCRAPED } from './builders.ts';
 
 /**
@@ -299,15 +300,19 @@ function playsOut(commands: fc.Arbitrary<((play: Play) => void)[]>) {
 }
 
 test('a job that is left in peace counts right after every step and comes to its end', () => {
-  fc.assert(playsOut(fc.array(fc.oneof(...always), { maxLength: 120, size: 'max' })), { numRuns: 300 });
+  fc.assert(playsOut(fc.array(fc.oneof(...always), { maxLength: 120, size: 'max' })), {
+    numRuns: sized({ quick: 100, slow: 300 }),
+  });
 });
 
 test('a job that is paused, resumed, retried, changed and filled up meanwhile does so too', () => {
-  fc.assert(playsOut(fc.array(fc.oneof(...always, ...sometimes), { maxLength: 120, size: 'max' })), { numRuns: 400 });
+  fc.assert(playsOut(fc.array(fc.oneof(...always, ...sometimes), { maxLength: 120, size: 'max' })), {
+    numRuns: sized({ quick: 100, slow: 400 }),
+  });
 });
 
 test('a job that is cancelled at any moment ends when its workers do', () => {
   fc.assert(playsOut(fc.array(fc.oneof(...always, ...sometimes, rarely), { maxLength: 60, size: 'max' })), {
-    numRuns: 300,
+    numRuns: sized({ quick: 100, slow: 300 }),
   });
 });

@@ -5,6 +5,7 @@ import fc from 'fast-check';
 import { type HostGateSettings, PoliteHostGate } from '../../src/egress/polite-host-gate.ts';
 import { type HostGate, HostHeld } from '../../src/ports/host-gate.ts';
 import { FakeClock } from '../support/fake-clock.ts';
+import { sized } from '../support/sized.ts';
 
 const FOREVER = new AbortController().signal;
 
@@ -296,7 +297,7 @@ test('whatever happens, nobody is too many, too early or forgotten', async () =>
       assert.equal(clock.sleepers, 0);
       assert.deepEqual(problems, []);
     }),
-    { numRuns: 300 },
+    { numRuns: sized({ quick: 100, slow: 300 }) },
   );
 });
 

@@ -103,7 +103,7 @@ async function seenFailure(cause: string, number: number, url: string): Promise<
 }
 
 const CAUSES = ['redesign', 'login', 'another parcel', 'bad amounts', 'busy', 'slow'] as const;
-const FAILURES = sized({ quick: 3000, slow: 40_002 });
+const FAILURES = sized({ quick: 600, slow: 40_002 });
 
 test(`${FAILURES} failures with ${CAUSES.length} causes, on pages that differ from item to item, are ${CAUSES.length} groups`, async () => {
   const groups = new FailureGroups();

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { IdIndex, IdJob } from '../../../src/adapters/aws/ids/id-index.ts';
+import { sized } from '../../support/sized.ts';
 import { Job } from './id-job.ts';
 import { openIdRoom } from './id-room.ts';
 
@@ -47,7 +48,7 @@ async function beginToAdd(
   };
 }
 
-for (const seed of [1, 2]) {
+for (const seed of sized({ quick: [1], slow: [1, 2] })) {
   test(`two writers who race, die and read old lists agree with a plain map (seed ${seed})`, async () => {
     const below = drawing(seed);
     const someIds = (count: number) => [...new Set(Array.from({ length: count }, () => String(below(IDS))))];

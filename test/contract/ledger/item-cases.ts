@@ -356,7 +356,7 @@ export function itemCases(add: AddCase<LedgerParts>): void {
 
   add('what is rare in a large job is found, however many pages that takes', async ({ ledger }) => {
     // Ledgers look at a thousand items for a page.
-    const total = sized({ quick: 2100, slow: 5000 });
+    const total = sized({ quick: 1510, slow: 5000 });
     const places = [17, 1500, total - 1];
     const jobId = await givenJob(ledger, { items: 0, policy: { throttling: { max_concurrent_workers: 10_000 } } });
     for (let from = 0; from < total; from += 700)

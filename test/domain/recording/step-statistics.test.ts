@@ -16,6 +16,7 @@ import {
   OTHER_STEPS,
 } from '../../../src/domain/recording/step-statistics.ts';
 import { stepsFromText, stepsToText } from '../../../src/domain/recording/steps-text.ts';
+import { sized } from '../../support/sized.ts';
 
 const MINUTE = 60_000;
 
@@ -111,7 +112,7 @@ test('it does not matter in which order processes report, and no item is lost', 
       }
       assert.deepEqual(stepsFromText(stepsToText(one)), one);
     }),
-    { numRuns: 200 },
+    { numRuns: sized({ quick: 60, slow: 200 }) },
   );
 });
 
