@@ -18,7 +18,7 @@ export const KNOWN_SEEDS: Readonly<Record<string, number>> = {
   'a settle that is repeated is counted twice': 10,
   'the reaper trusts the wall clock': 100,
   'a lease from before the clock was set back is believed': 97,
-  'a removal deletes the next job of that id': 20,
+  'a removal deletes the next job of that id': 44,
   'the id is free before the keys are gone': 45,
   'a recovered item is still counted among the failures': 21,
   'a recovery is over before its items are recovered': 4,

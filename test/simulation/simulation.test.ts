@@ -20,7 +20,7 @@ async function assertHealthy(seed: number, store: StoreKind): Promise<string> {
   return hash;
 }
 
-const SEEDS = sized({ quick: { memory: 60, sqlite: 6 }, slow: { memory: 300, sqlite: 25 } });
+const SEEDS = sized({ quick: { memory: 25, sqlite: 4 }, slow: { memory: 300, sqlite: 25 } });
 
 test(`${SEEDS.memory} seeds in memory, with faults of every kind: every invariant holds after every step, and every job ends`, async () => {
   for (let seed = 1; seed <= SEEDS.memory; seed += 1) await assertHealthy(seed, 'memory');
@@ -42,12 +42,21 @@ for (const store of ['memory', 'sqlite'] as const) {
   });
 }
 
-/** The first that has what the first seeds lack: a removal that is slow. The search goes on if that has changed. */
-const RARE_SEED = 329;
+/** Runs that have what the first seeds lack, as found by the search below. It goes on from the start if that has changed. */
+const RARE: readonly (readonly [seed: number, store: StoreKind])[] = [
+  [329, 'sqlite'],
+  [304, 'memory'],
+  [304, 'sqlite'],
+  [305, 'sqlite'],
+  [318, 'sqlite'],
+  [319, 'memory'],
+  [321, 'memory'],
+  [322, 'memory'],
+];
 
 test('faults of every kind occur', async () => {
   const missing = () => FAULT_KINDS.filter((kind) => !seen.has(kind));
-  if (missing().length > 0) await assertHealthy(RARE_SEED, 'sqlite');
+  for (const [seed, store] of RARE) if (missing().length > 0) await assertHealthy(seed, store);
   // Those that the seeds above happen not to have, and all of them when this test runs alone.
   for (let seed = 301; seed <= 600 && missing().length > 0; seed += 1) {
     for (const store of ['memory', 'sqlite'] as const) if (missing().length > 0) await assertHealthy(seed, store);
