@@ -8,7 +8,7 @@ const FRESH_MS = 2000;
 /** A run of 100,000 items takes some 30 MB. */
 const MAX_KNOWN_RUNS = 4;
 
-/** Servers list runs with all their items. */
+/** Newest runs to look at where a server does not filter by status. It lists them with all their items. */
 const NEWEST = 20;
 
 const OVER = ['completed', 'failed', 'finished'];
@@ -34,11 +34,22 @@ export class RunManager {
     });
   }
 
-  /** The newest run of the domain that has not ended, preferring one that is being processed; or null. */
+  /**
+   * The newest run of the domain that has not ended, preferring one that is being processed; or null. Asked by status,
+   * however many runs have ended since, and because a list comes with all items of its runs. Pending ones first: a run
+   * that begins to be processed between the two questions is in one of the answers.
+   */
   async getActiveRun(domain: string): Promise<CreateScrapeRunResponse | null> {
-    const { data } = await this.#etl.listScrapeRuns({ domain, limit: NEWEST, sortBy: 'startTime', sortOrder: 'desc' });
-    const open = data.filter((run) => run.domain === domain && isOpen(run)).sort(newestFirst);
+    const pending = await this.#newest(domain, { status: 'pending', limit: 1 });
+    const processing = await this.#newest(domain, { status: 'processing', limit: 1 });
+    const isFiltered = hasOnly(pending, 'pending') && hasOnly(processing, 'processing');
+    const newest = isFiltered ? [...processing, ...pending] : await this.#newest(domain, { limit: NEWEST });
+    const open = newest.filter((run) => run.domain === domain && isOpen(run)).sort(newestFirst);
     return open.find(({ status }) => status === 'processing') ?? open[0] ?? null;
+  }
+
+  async #newest(domain: string, query: { readonly status?: string; readonly limit: number }) {
+    return (await this.#etl.listScrapeRuns({ domain, ...query, sortBy: 'startTime', sortOrder: 'desc' })).data;
   }
 
   /** Items that are neither done nor failed nor invalid. `again` includes failed and invalid ones. */
@@ -133,6 +144,10 @@ export function itemStats(items: readonly ScrapeRunItem[]): ItemStats {
     byDomain.set(domain, (byDomain.get(domain) ?? 0) + 1);
   }
   return { ...stats, byDomain: Object.fromEntries(byDomain) };
+}
+
+function hasOnly(runs: readonly CreateScrapeRunResponse[], wanted: string): boolean {
+  return runs.every(({ status }) => status === wanted);
 }
 
 function isOpen({ status, endTime }: CreateScrapeRunResponse): boolean {

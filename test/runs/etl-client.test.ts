@@ -9,7 +9,16 @@ const ITEMS = URLS.map((url) => ({ url }));
 const DIALECTS: readonly Dialect[] = [
   PLAIN,
   { ...PLAIN, ids: 'id', names: 'snake', one: 'data', list: 'runs', nulls: true, batches: 'refused' },
-  { ...PLAIN, ids: 'id', one: 'run', list: 'bare', nulls: true, batches: 'ignored', finalizes: 'finalize' },
+  {
+    ...PLAIN,
+    ids: 'id',
+    one: 'run',
+    list: 'bare',
+    nulls: true,
+    batches: 'ignored',
+    finalizes: 'finalize',
+    byStatus: false,
+  },
 ];
 
 for (const dialect of DIALECTS) {
@@ -125,6 +134,17 @@ test('one change that the server does not want costs neither the others nor the 
     await etl.updateScrapeRunItems(run, done);
     assert.equal(server.seen.length - before, batches === 'taken' ? 1 : 3);
   }
+});
+
+test('batches stay batches if already the first one has a URL that the run does not have', async (t) => {
+  const server = await openEtlServer(t);
+  const { etl } = openClient(server.endpoint);
+  const { _id: run } = await etl.createScrapeRun({ domain: 'county.gov', items: ITEMS });
+  const done = URLS.map((url) => ({ url, changes: { done: true } }));
+  await etl.updateScrapeRunItems(run, [{ url: 'https://county.gov/gone', changes: { done: true } }, ...done]);
+  const before = server.seen.length;
+  await etl.updateScrapeRunItems(run, done);
+  assert.equal(server.seen.length - before, 1);
 });
 
 test('when the server goes away in the middle, nothing is under way any more once the failure is reported', async (t) => {

@@ -33,11 +33,13 @@ export interface Dialect {
   readonly finalizes: 'status' | 'finalize';
   /** What happens to a change of an item that the run does not have. */
   readonly strangers: 'ignored' | 'refused';
+  /** Whether lists are filtered by `status`. */
+  readonly byStatus: boolean;
 }
 
 export const PLAIN: Dialect = {
   ...{ ids: '_id', names: 'camel', one: 'bare', list: 'data', nulls: false, batches: 'taken', finalizes: 'status' },
-  strangers: 'ignored',
+  ...{ strangers: 'ignored', byStatus: true },
 };
 
 /** What happens to a request instead of an ordinary answer. `lost`: it is carried out, and the answer never arrives. */
@@ -142,7 +144,10 @@ function answerTo(
       return [201, wrapped(dialect.one, present(run, dialect))];
     }
     const domain = searchParams.get('domain');
-    const found = [...runs.values()].filter((run) => domain === null || run.domain === domain).reverse();
+    const status = dialect.byStatus ? searchParams.get('status') : null;
+    const isWanted = (run: StoredRun) =>
+      (domain === null || run.domain === domain) && (status === null || run.status === status);
+    const found = [...runs.values()].filter(isWanted).reverse();
     const list = found.slice(0, Number(searchParams.get('limit') ?? 20)).map((run) => present(run, dialect));
     const pagination = { currentPage: 1, totalPages: 1, totalItems: found.length, limit: list.length };
     if (dialect.list === 'bare') return [200, list];
@@ -157,8 +162,8 @@ function answerTo(
     if (body.updateItems !== undefined) {
       if (dialect.batches === 'refused') return [400, { error: 'updateItem is required' }];
       if (dialect.batches === 'ignored') return [200, present(run, dialect)];
-      for (const update of body.updateItems) change(run, update);
-      return [200, { updated: body.updateItems.length }];
+      const changed = body.updateItems.filter((update) => change(run, update));
+      return [200, { updated: changed.length }];
     }
     if (body.updateItem !== undefined) change(run, body.updateItem);
     else if (dialect.finalizes === 'status' ? body.status === 'finished' : body.finalize === true) {
@@ -172,9 +177,11 @@ function answerTo(
   return [200, wrapped(dialect.one, present(run, dialect))];
 }
 
-function change(run: StoredRun, { url, changes }: Change): void {
+/** Whether the run has such an item. */
+function change(run: StoredRun, { url, changes }: Change): boolean {
   const item = run.items.find((one) => one.url === url);
   if (item !== undefined) Object.assign(item, changes);
+  return item !== undefined;
 }
 
 function wrapped(one: Dialect['one'], run: unknown): unknown {

@@ -9,7 +9,7 @@ import type { Dialect, EtlServer, Trouble } from './etl-server.ts';
 const DIALECTS: readonly Partial<Dialect>[] = [
   {},
   { ids: 'id', names: 'snake', one: 'data', list: 'runs', nulls: true, batches: 'refused' },
-  { ids: 'id', one: 'run', list: 'bare', nulls: true, batches: 'ignored', finalizes: 'finalize' },
+  { ids: 'id', one: 'run', list: 'bare', nulls: true, batches: 'ignored', finalizes: 'finalize', byStatus: false },
 ];
 
 const POINTS: readonly FaultPoint[] = [

@@ -30,6 +30,16 @@ test('flags of items may be null, and the reason has two names', () => {
   assert.deepEqual(normalizeRunResponse({ ...RUN, items: null }).items, []);
 });
 
+test('other fields that are not known yet may be null, too', () => {
+  const metadata = { started_at: null, finished_at: null, finished_count: null, total_count: 3, failed_count: null };
+  const unknown = { id: null, source: null, status: null, startTime: null, updatedAt: null };
+  assert.deepEqual(normalizeRunResponse({ ...RUN, ...unknown, metadata }), {
+    ...{ ...RUN, metadata: { finished_at: null, total_count: 3 } },
+  });
+  assert.equal(normalizeRunResponse({ ...RUN, _id: null, id: 'r1' })._id, 'r1');
+  assert.throws(() => normalizeRunResponse({ ...RUN, metadata: { total_count: '3' } }), /metadata\.total_count: /);
+});
+
 test('a list comes with pages, under another name, or bare', () => {
   const pagination = { currentPage: 2, totalPages: 3, totalItems: 5, limit: 2 };
   assert.deepEqual(normalizeListResponse({ data: [RUN], pagination }), { data: [RUN], pagination });

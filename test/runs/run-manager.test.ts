@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { itemStats, RunManager } from '../../src/runs/run-manager.ts';
-import { openEtlServer } from './etl-server.ts';
+import { type Dialect, openEtlServer } from './etl-server.ts';
 import { openClient } from './support.ts';
 
 const URLS = ['https://county.gov/1', 'https://county.gov/2', 'https://www.city.gov/3', 'https://city.gov/4'];
 
-async function given(t: Parameters<typeof openEtlServer>[0]) {
-  const server = await openEtlServer(t);
+async function given(t: Parameters<typeof openEtlServer>[0], dialect: Partial<Dialect> = {}) {
+  const server = await openEtlServer(t, dialect);
   const { etl, clock } = openClient(server.endpoint);
   return { server, clock, manager: new RunManager(etl, clock), other: new RunManager(etl, clock) };
 }
@@ -41,16 +41,36 @@ test('the life of a run: what is pending shrinks with each item, and the counts 
   assert.equal(await manager.getActiveRun('county.gov'), null);
 });
 
-test('the active run is the newest that has not ended, one that is being processed first', async (t) => {
+for (const byStatus of [true, false]) {
+  const where = byStatus ? 'filters' : 'does not filter';
+  test(`the active run is the newest that has not ended, one that is being processed first, where a server ${where} by status`, async (t) => {
+    const { server, manager } = await given(t, { byStatus });
+    const ids = [];
+    for (const _ of Array(3)) ids.push((await manager.createRun('county.gov', URLS))._id);
+    assert.equal((await manager.getActiveRun('county.gov'))?._id, ids[2]);
+    Object.assign(server.runs.get(ids[0] ?? '') ?? {}, { status: 'processing' });
+    assert.equal((await manager.getActiveRun('county.gov'))?._id, ids[0]);
+    Object.assign(server.runs.get(ids[0] ?? '') ?? {}, { status: 'completed' });
+    await manager.finalizeRun(ids[2] ?? '');
+    assert.equal((await manager.getActiveRun('county.gov'))?._id, ids[1]);
+  });
+}
+
+test('a run that was left open is found behind any number that have ended, and no items of those are read', async (t) => {
   const { server, manager } = await given(t);
-  const ids = [];
-  for (const _ of Array(3)) ids.push((await manager.createRun('county.gov', URLS))._id);
-  assert.equal((await manager.getActiveRun('county.gov'))?._id, ids[2]);
-  Object.assign(server.runs.get(ids[0] ?? '') ?? {}, { status: 'processing' });
-  assert.equal((await manager.getActiveRun('county.gov'))?._id, ids[0]);
-  Object.assign(server.runs.get(ids[0] ?? '') ?? {}, { status: 'completed' });
-  await manager.finalizeRun(ids[2] ?? '');
-  assert.equal((await manager.getActiveRun('county.gov'))?._id, ids[1]);
+  const { _id: open } = await manager.createRun('county.gov', URLS);
+  for (const _ of Array(30)) await manager.finalizeRun((await manager.createRun('county.gov', URLS))._id);
+  assert.equal((await manager.getActiveRun('county.gov'))?._id, open);
+  const lists = server.seen.flatMap(({ line }) =>
+    line.includes('?') ? [new URL(line.slice(4), server.endpoint)] : [],
+  );
+  assert.deepEqual(
+    lists.map(({ searchParams }) => [searchParams.get('status'), searchParams.get('limit')]),
+    [
+      ['pending', '1'],
+      ['processing', '1'],
+    ],
+  );
 });
 
 test('a run is read once for several questions, and again after a change or some seconds', async (t) => {

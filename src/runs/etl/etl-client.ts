@@ -31,8 +31,8 @@ export interface RefusedUpdate extends ItemUpdate {
 /** Enough to fill a connection; known servers accept ten at a time. */
 const PARALLEL_UPDATES = 10;
 const UPDATES_PER_REQUEST = 500;
-/** Runs that may have been created since a request was sent that got no answer. */
-const NEWEST_RUNS = 20;
+/** Runs of a domain that may have been created since a request was sent that got no answer. */
+const NEWEST_RUNS = 5;
 
 /** Scrape runs in an ETL API. Whatever a server calls its fields, the results use the names of `types.ts`. */
 export class EtlClient {
@@ -109,9 +109,10 @@ export class EtlClient {
     try {
       const body = { updateItems: updates };
       const answer = await askEtl(this.#deps, { method: 'PATCH', path: pathOf(runId), body });
-      const isTaken = updatedIn(answer) === updates.length;
-      this.#takesBatches ||= isTaken;
-      return isTaken;
+      const updated = updatedIn(answer);
+      // Also if it is fewer than were sent: then some are not in the run.
+      this.#takesBatches ||= typeof updated === 'number';
+      return updated === updates.length;
     } catch (error) {
       if (!(error instanceof EtlRefused) || !UNKNOWN_REQUEST.includes(error.status)) throw error;
       this.#takesBatches ||= false;

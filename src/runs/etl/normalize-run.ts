@@ -44,17 +44,17 @@ const item = z
   });
 
 const metadata = z.object({
-  started_at: z.string().optional(),
-  finished_at: z.string().nullish(),
-  finished_count: z.number().optional(),
-  total_count: z.number().optional(),
-  failed_count: z.number().optional(),
+  started_at: text,
+  finished_at: text,
+  finished_count: z.number().nullish(),
+  total_count: z.number().nullish(),
+  failed_count: z.number().nullish(),
 });
 
 const run = z
   .object({
-    _id: id.optional(),
-    id: id.optional(),
+    _id: id.nullish(),
+    id: id.nullish(),
     domain: z.string().min(1),
     startTime: time.nullish(),
     start_time: time.nullish(),
@@ -72,10 +72,10 @@ const run = z
   .transform((found, context): CreateScrapeRunResponse => {
     const { source, status } = found;
     const name = found._id ?? found.id;
-    if (name === undefined) context.addIssue({ code: 'custom', path: ['_id'], message: 'is missing, and so is id' });
+    if (name == null) context.addIssue({ code: 'custom', path: ['_id'], message: 'is missing, and so is id' });
     const started = found.startTime ?? found.start_time ?? found.metadata?.started_at;
     const createdAt = found.createdAt ?? found.created_at ?? started;
-    if (createdAt === undefined) {
+    if (createdAt == null) {
       context.addIssue({ code: 'custom', path: ['createdAt'], message: 'is missing, and so is startTime' });
     }
     return {
@@ -88,12 +88,16 @@ const run = z
       updatedAt: found.updatedAt ?? found.updated_at ?? createdAt ?? '',
       ...(typeof source === 'string' && { source }),
       ...(typeof status === 'string' && { status }),
-      ...(found.metadata && { metadata: withoutUndefined(found.metadata) }),
+      ...(found.metadata && { metadata: withoutEmpty(found.metadata) }),
     };
   });
 
-function withoutUndefined(given: z.output<typeof metadata>): NonNullable<CreateScrapeRunResponse['metadata']> {
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+/** Only the end of a run that has not ended may be null. */
+function withoutEmpty(given: z.output<typeof metadata>): NonNullable<CreateScrapeRunResponse['metadata']> {
+  const known = Object.entries(given).filter(([name, value]) =>
+    name === 'finished_at' ? value !== undefined : value != null,
+  );
+  return Object.fromEntries(known);
 }
 
 const pagination = z
