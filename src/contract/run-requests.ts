@@ -49,7 +49,7 @@ const domain = z
     error: ({ input }) => textProblem(String(input)) ?? 'cannot be used',
   });
 
-const url = z
+export const runUrlSchema = z
   .string()
   .refine((text) => /^https?:\/\//i.test(text) && URL.canParse(text), 'must be an absolute http or https URL');
 
@@ -57,7 +57,7 @@ export const startRunSchema = z
   .strictObject({
     domain: domain.meta({ description: 'The domain of the run.' }),
     urls: z
-      .array(url)
+      .array(runUrlSchema)
       .meta({ description: 'URLs of a new run. They are not used if the domain has an active run.' })
       .default([]),
     ...optionFields,

@@ -17,7 +17,9 @@ export const ETL_SETTINGS = {
       'the ETL API that keeps scrape runs; its paths begin with `/api/scrape-runs` ([scrape runs](scrape-runs.md)). `trawl serve` is such a server, too',
   },
   etlApiKey: {
-    ...{ ...notForWorkers, variable: 'ETL_API_KEY', schema: z.string() },
+    ...{ ...notForWorkers, variable: 'ETL_API_KEY' },
+    // Not in the message: it would show the key.
+    schema: z.string().regex(/^[\x21-\x7e]*$/, 'must be printable ASCII characters without spaces'),
     isSecret: true as const,
     about: 'the key of that API, sent as a bearer token',
   },

@@ -1,12 +1,12 @@
 import { ConfigError, EMBEDDED, LOCAL_RESULTS, loadConfig } from '../config.ts';
+import { startRunSchema } from '../contract/run-requests.ts';
 import { etlProblem } from '../domain/etl-settings.ts';
 import type { DistributionStrategy } from '../domain/items-to-sessions.ts';
-import { policySchema } from '../domain/policy.ts';
-import { DEFAULT_ITEMS_PER_SESSION, DEFAULT_SESSIONS, DEFAULT_STRATEGY, runPolicy } from '../domain/run-options.ts';
+import { runPolicy } from '../domain/run-options.ts';
 import type { FoundRun, RunService } from '../ports/run-service.ts';
 import { type Engine, openEngine } from './engine.ts';
 import { scraperForRun } from './etl-runs.ts';
-import { configForRun, type RunPlace } from './run-config.ts';
+import { alreadyCarriedOut, configForRun, type RunPlace } from './run-config.ts';
 
 export interface OrchestrateOptions {
   /** For a new run; not used if the domain has an active one. */
@@ -33,12 +33,21 @@ export async function orchestrateScraping(domain: string, options: OrchestrateOp
   const base = loadConfig({ backend: EMBEDDED, results: LOCAL_RESULTS, logTo: 'stderr' });
   const problem = etlProblem(base);
   if (problem !== null) throw new ConfigError(problem);
-  const { sessions = DEFAULT_SESSIONS, provider, strategy = DEFAULT_STRATEGY, urls = [] } = options;
-  const { maxItemsPerSession = DEFAULT_ITEMS_PER_SESSION, policy: given = {} } = options;
-  const policy = runPolicy(policySchema.parse(given), given, sessions, maxItemsPerSession);
+  const { provider, policy: given = {} } = options;
+  const {
+    urls,
+    sessions,
+    strategy,
+    max_items_per_session: maxItemsPerSession,
+    execution_policy,
+  } = checked(domain, options);
+  const policy = runPolicy(execution_policy, given, sessions, maxItemsPerSession);
   const { id: scraperId, lane } = await scraperForRun(base, options.scraperId ?? null, domain);
   const config = configForRun(base, { domain, lane, sessions, ...(provider !== undefined && { provider }) });
-  const engine = await openEngine(config);
+  const engine = await openEngine(config).catch((error: unknown) => {
+    const busy = alreadyCarriedOut(error, domain);
+    throw busy === null ? error : new Error(busy, { cause: error });
+  });
   try {
     if ('problem' in engine.runService) throw new ConfigError(engine.runService.problem);
     const { service } = engine.runService;
@@ -56,6 +65,15 @@ export async function orchestrateScraping(domain: string, options: OrchestrateOp
   } finally {
     await engine.stop();
   }
+}
+
+/** The same rules as in `POST /runs`. Throws ConfigError. */
+function checked(domain: string, { urls, sessions, strategy, maxItemsPerSession, policy }: OrchestrateOptions) {
+  const request = { domain, urls, sessions, strategy, max_items_per_session: maxItemsPerSession };
+  const parsed = startRunSchema.safeParse({ ...request, execution_policy: policy });
+  if (parsed.success) return parsed.data;
+  const problems = parsed.error.issues.map(({ path, message }) => `${path.join('.')}: ${message}`);
+  throw new ConfigError(`the run cannot be carried out: ${problems.join('; ')}`);
 }
 
 async function untilOver(engine: Engine, service: RunService, runId: string, signal?: AbortSignal): Promise<void> {

@@ -1,4 +1,5 @@
 import { join } from 'node:path';
+import { DataDirInUse } from '../adapters/embedded/owner-lock.ts';
 import { type Config, EMBEDDED, LOCAL_RESULTS, laneConfig, loadConfig, settingsInForce } from '../config.ts';
 import { safeSegment } from '../domain/artifact.ts';
 import type { Lane } from '../domain/lane.ts';
@@ -10,6 +11,12 @@ export interface RunPlace {
   readonly lane: Lane;
   readonly sessions: number;
   readonly provider?: Config['browserProvider'];
+}
+
+/** What to say if the folder of a domain is in use: its run is being carried out. Null for any other error. */
+export function alreadyCarriedOut(error: unknown, domain: string): string | null {
+  if (!(error instanceof DataDirInUse)) return null;
+  return `a run of ${domain} is already being carried out here, by process ${error.pid}; nothing was started`;
 }
 
 /**

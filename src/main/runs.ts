@@ -5,6 +5,7 @@ import { etlProblem } from '../domain/etl-settings.ts';
 import type { Clock } from '../ports/clock.ts';
 import type { RunService } from '../ports/run-service.ts';
 import { EtlClient } from '../runs/etl/etl-client.ts';
+import type { EtlDeps } from '../runs/etl/etl-request.ts';
 import { type OrchestratorDeps, RunOrchestrator } from '../runs/orchestrator/run-orchestrator.ts';
 
 /** How often orders are looked at although nothing was heard, and how long reports are gathered. */
@@ -56,7 +57,7 @@ export function openRuns(config: Config, { onError, ...deps }: RunsDeps): OpenRu
 export function openEtl(
   { etlApiEndpoint: endpoint, etlApiKey: apiKey }: Config,
   clock: Clock,
-  log: Pick<Logger, 'warn'>,
+  log: EtlDeps['log'],
   signal: AbortSignal,
 ): EtlClient {
   return new EtlClient({ endpoint, apiKey, clock, log, signal });

@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
 import { rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { openEtlServer } from '../runs/etl-server.ts';
 import { sized } from '../support/sized.ts';
 import { untilTrue } from '../support/until.ts';
-import { command, startTrawl, tempFolder, trawl, writeLines } from './trawl.ts';
+import { BIN, CHEAP, command, startTrawl, tempFolder, trawl, writeLines } from './trawl.ts';
 
 const SCRAPERS = fileURLToPath(new URL('../api/scrapers', import.meta.url));
 const FOLDER = tempFolder();
@@ -21,6 +23,13 @@ async function given(t: Parameters<typeof openEtlServer>[0], name: string) {
 }
 
 const SCRAPER = ['--scraper', 'test-run-pages'];
+
+async function piped(args: readonly string[], env: Readonly<Record<string, string>>, input: string) {
+  const child = spawn(BIN, args, { env: { ...process.env, ...CHEAP, ...env } });
+  child.stdin.end(input);
+  const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)]);
+  return { stdout, stderr };
+}
 
 test('a run from its URLs to its end, shown, listed, retried and ended by hand', async (t) => {
   const { server, runs } = await given(t, 'whole');
@@ -56,7 +65,50 @@ test('a run from its URLs to its end, shown, listed, retried and ended by hand',
   server.runs.set('open', { ...finished, id: 'open', endTime: null, status: 'processing' });
   assert.match((await runs('finalize', 'open')).stdout, /^Run open has ended/);
   assert.equal(server.runs.get('open')?.status, 'finished');
-  assert.match((await runs('show', 'nobody')).stderr, /the ETL API answered 404/);
+  assert.match((await runs('show', 'nobody')).stderr, /^trawl: the ETL API answered 404 .*: no such run$/m);
+});
+
+test('URLs may come from stdin, and an active run is taken without them, which is said', async (t) => {
+  const { server, env } = await given(t, 'stdin');
+  const args = ['runs', 'start', 'stdin.test', ...SCRAPER, '--urls', '-'];
+  const list = JSON.stringify(['https://stdin.test/1', { url: 'https://stdin.test/2' }]);
+  const started = await piped(args, env, list);
+  assert.match(started.stdout, /of stdin\.test has ended\. 2 items: 2 done/, started.stderr);
+  const first = server.runs.get('run-1');
+  assert.ok(first);
+  const items = [{ url: 'https://stdin.test/3', done: false }];
+  server.runs.set('open', { ...first, id: 'open', items, endTime: null, status: 'pending' });
+  const taken = await piped(args, env, list);
+  assert.match(taken.stderr, /Taking the active run open; the URLs that were given are only for a new one/);
+  assert.equal(items[0]?.done, true);
+});
+
+test('a server that is away for a moment is said in a sentence, not as a log', async (t) => {
+  const { server, runs } = await given(t, 'away');
+  server.troubles.push('refused', { status: 503, retryAfter: '0' });
+  const { code, stderr } = await runs('list');
+  assert.equal(code, 0);
+  const [first, second, ...others] = stderr.trimEnd().split('\n');
+  assert.match(first ?? '', /^the ETL API could not be reached for GET .*; trying again$/);
+  assert.match(second ?? '', /^the ETL API answered 503 to GET .*: not now; trying again$/);
+  assert.deepEqual(others, ['No matching runs.']);
+});
+
+test('a job that its breaker has stopped: the run stays open, and what resumes it is said', async (t) => {
+  const { server, runs } = await given(t, 'breaker');
+  const file = join(FOLDER, 'the-site-works');
+  const urls = Array.from({ length: 20 }, (_, at) => `https://city.test/${at}${at < 8 ? '' : `?unless=${file}`}`);
+  const policy = join(FOLDER, 'policy.json');
+  writeFileSync(policy, JSON.stringify({ circuit_breaker: { min_requests: 8, consecutive_failures: 3 } }));
+  const list = ['--urls', writeLines(FOLDER, 'city.txt', urls), '--sessions', '1', '--max-items-per-session', '4'];
+  const stopped = await runs('start', 'city.test', ...SCRAPER, ...list, '--policy', policy);
+  assert.equal(stopped.code, 3, stopped.stderr);
+  assert.match(stopped.stdout, /^Run run-1 of city\.test stays open\. 20 items: 8 done/);
+  assert.match(stopped.stderr, /trawl runs start city\.test resumes it\.$/m);
+  writeFileSync(file, '');
+  const resumed = await runs('start', 'city.test', ...SCRAPER);
+  assert.match(resumed.stdout, /^Run run-1 of city\.test has ended\. .* 0 pending/, resumed.stderr);
+  assert.equal(server.runs.get('run-1')?.status, 'finished');
 });
 
 test('what is missing is said before anything is done', async () => {
@@ -71,6 +123,14 @@ test('what is missing is said before anything is done', async () => {
   assert.match(stderr, /no such file: missing\.txt/);
   const noScraper = await command(['runs', 'start', 'nowhere.example'], endpoint);
   assert.match(noScraper.stderr, /no scraper has the host nowhere\.example: name one \(--scraper\)/);
+  const refused = async (...args: string[]) => (await command(['runs', 'start', ...args], endpoint)).stderr;
+  const bad = writeLines(FOLDER, 'bad.txt', ['https://nowhere.example/1', '/2']);
+  assert.match(await refused('nowhere.example', '--urls', bad), /bad\.txt: \/2 must be an absolute http or https URL/);
+  assert.match(await refused('nowhere.example', '--scraper', 'x-y'), /no scraper x-y; trawl scrapers list shows all/);
+  assert.match(await refused(''), /name the domain of the run/);
+  const broken = await command(['runs', 'list'], { ...endpoint, ETL_API_KEY: 'etl-\nsecret' });
+  assert.match(broken.stderr, /ETL_API_KEY: must be printable ASCII characters without spaces$/m);
+  assert.doesNotMatch(broken.stderr, /secret/);
 });
 
 /** Real processes, killed with all their workers; each life may only get as far as the next gate. */
@@ -97,7 +157,7 @@ test('killed again and again, a run continues where it was, and loses nothing; a
     if (life === 0) {
       const second = await trawl(args, env);
       assert.notEqual(second.code, 0);
-      assert.match(second.stderr, /is in use by|already/);
+      assert.match(second.stderr, /a run of slow\.test is already being carried out here, by process \d+; nothing was/);
     }
     running.signalGroup('SIGKILL');
     await running.ended;

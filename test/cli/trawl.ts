@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { spawnTied } from '../support/spawn-tied.ts';
 import type { Carried, Order } from './command-process.ts';
 
-const BIN = fileURLToPath(new URL('../../bin/trawl', import.meta.url));
+export const BIN = fileURLToPath(new URL('../../bin/trawl', import.meta.url));
 
 /** One worker process, and compiled sources kept as bin/trawl keeps them: starting is most of what these tests cost. */
 export const CHEAP = {

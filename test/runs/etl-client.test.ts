@@ -82,9 +82,9 @@ test('429 and 503 are tried again when the server says, and other refusals are n
 
   const before = server.seen.length;
   server.troubles.push({ status: 500 });
-  await assert.rejects(etl.fetchScrapeRun(run), /answered 500 to GET .*not now/);
+  await assert.rejects(etl.fetchScrapeRun(run), /answered 500 to GET \S+: not now$/);
   server.troubles.push('garbage');
-  await assert.rejects(etl.fetchScrapeRun(run), /is not JSON/);
+  await assert.rejects(etl.fetchScrapeRun(run), /is not JSON: <html>sign in<\/html>$/);
   await assert.rejects(etl.fetchScrapeRun('nobody'), /answered 404/);
   assert.equal(server.seen.length - before, 3);
 });

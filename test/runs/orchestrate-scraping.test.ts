@@ -24,6 +24,12 @@ test('a program carries out a run with workers of its own, and learns how it end
   });
   const options = { scraperId: 'test-run-pages', sessions: 2, maxItemsPerSession: 2 };
   await assert.rejects(orchestrateScraping('county.test', options), /has no active run: give urls/);
+  // Without items per session, distributing them would never end.
+  const wrong = { ...options, sessions: 0, maxItemsPerSession: 0, urls: ['/relative'] };
+  await assert.rejects(
+    orchestrateScraping('county.test', wrong),
+    /urls\.0: must be .*; sessions: .*; max_items_per_session: /,
+  );
   const urls = Array.from({ length: 7 }, (_, at) => `https://county.test/${at}${at === 5 ? '?end=missing' : ''}`);
   const { runId, items, carried, jobIds, endTime } = await orchestrateScraping('county.test', { ...options, urls });
   assert.deepEqual([runId, carried, jobIds], ['run-1', null, ['run-run-1-1']]);

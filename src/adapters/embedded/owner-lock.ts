@@ -28,6 +28,21 @@ export class OwnerLock {
   }
 }
 
+/** Another process, which is alive, owns the data directory. */
+export class DataDirInUse extends Error {
+  override name = 'DataDirInUse';
+  readonly pid: string;
+
+  constructor(dataDir: string, pid: string, cause: unknown) {
+    super(
+      `the data directory ${dataDir} is in use by process ${pid}. Only one process can own it: stop that one, or use ` +
+        'another data directory.',
+      { cause },
+    );
+    this.pid = pid;
+  }
+}
+
 export function takeOwnership(dataDir: string): OwnerLock {
   const pidFile = join(dataDir, 'owner.pid');
   const lockFile = join(dataDir, 'owner.lock');
@@ -38,11 +53,7 @@ export function takeOwnership(dataDir: string): OwnerLock {
   } catch (error) {
     db.close();
     if (!isLocked(error)) throw error;
-    throw new Error(
-      `the data directory ${dataDir} is in use by process ${readPid(pidFile)}. Only one process can own it: stop that ` +
-        'one, or use another data directory.',
-      { cause: error },
-    );
+    throw new DataDirInUse(dataDir, readPid(pidFile), error);
   }
   writePid(pidFile);
   return new OwnerLock(db, pidFile);

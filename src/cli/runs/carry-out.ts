@@ -48,6 +48,7 @@ export async function carryOut({ config, lane, path, request, terminal, signal, 
     else {
       const state = isEnded ? 'has ended' : 'stays open';
       await terminal.out.write(`Run ${printable(run_id)} of ${printable(domain)} ${state}. ${itemsText(items)}\n`);
+      if (run.carried !== null) terminal.note(`trawl runs start ${printable(domain)} resumes it.`);
     }
     return isEnded ? exitCodeFor(items) : EXIT.failed;
   } catch (error) {
@@ -56,6 +57,12 @@ export async function carryOut({ config, lane, path, request, terminal, signal, 
   } finally {
     await service.stop();
   }
+}
+
+function describeTaken({ run_id }: StartedRunAnswer, request: object): string {
+  if (!('domain' in request)) return `Trying again what has failed in run ${printable(run_id)}.`;
+  const hasUrls = 'urls' in request && Array.isArray(request.urls) && request.urls.length > 0;
+  return `Taking the active run ${printable(run_id)}${hasUrls ? '; the URLs that were given are only for a new one' : ''}.`;
 }
 
 /** The run when it has ended, or its job needs a user. */
@@ -72,7 +79,7 @@ async function follow(service: PrivateService, client: Client, path: string, req
     note(`Run ${printable(started.run_id)} was started before; continuing with job ${printable(started.job_id)}.`);
     const isStopped = started.job_status === 'failed' || started.job_status === 'paused';
     if (isStopped) await api.post(`${jobPath(started.job_id)}/resume`);
-  } else if (!started.new_run) note(`Taking the active run ${printable(started.run_id)}.`);
+  } else if (!started.new_run) note(describeTaken(started, request));
   service.startWorkers();
   for (let jobId: string | null = null; ; ) {
     // Not the run itself, which the ETL API would have to send with all its items.

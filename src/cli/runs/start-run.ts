@@ -1,17 +1,19 @@
+import { buffer } from 'node:stream/consumers';
 import { type Command, Option } from 'commander';
-import { type Config, ConfigError, EMBEDDED, LOCAL_RESULTS, loadConfig } from '../../config.ts';
+import { ConfigError, EMBEDDED, LOCAL_RESULTS, loadConfig } from '../../config.ts';
 import { urlFormatOf } from '../../contract/bulk-request.ts';
 import { PROVIDERS } from '../../contract/run-requests.ts';
 import { DEFAULT_ITEMS_PER_SESSION, DEFAULT_SESSIONS, DEFAULT_STRATEGY, STRATEGIES } from '../../domain/run-options.ts';
 import { systemClock } from '../../main/client.ts';
 import { EtlTrouble, openEtlRuns, readUrlFile, scraperForRun } from '../../main/etl-runs.ts';
-import { configForRun } from '../../main/run-config.ts';
+import { alreadyCarriedOut, configForRun } from '../../main/run-config.ts';
 import { untilToldToStop } from '../../main/stop-signal.ts';
-import { urlList } from '../bulk/url-list.ts';
+import { urlFormatOfBytes, urlList } from '../bulk/url-list.ts';
 import { endCommand } from '../client/command.ts';
 import { CommandFailed } from '../client/command-failure.ts';
 import { openTerminal } from '../client/terminal.ts';
 import { EXIT } from '../exit-codes.ts';
+import { printable } from '../format.ts';
 import { policyGiven } from '../jobs/policy-option.ts';
 import { wholeNumber } from '../options.ts';
 import { carryOut } from './carry-out.ts';
@@ -40,7 +42,7 @@ export function addStartRunCommands(runs: Command): void {
       .command('start')
       .description('carry out the active run of a domain, or a new one; the same command continues where it stopped')
       .argument('<domain>', 'domain of the run')
-      .option('--urls <file>', 'URLs of a new run: lines, CSV with a column url, JSON or JSONL'),
+      .option('--urls <file>', 'URLs of a new run: lines, CSV with a column url, JSON or JSONL; - for stdin'),
   ).action(start);
   withCarryOptions(
     runs
@@ -72,20 +74,21 @@ function withCarryOptions(command: Command): Command {
 }
 
 const HELP = `
-The job and its pages are kept in .trawl/runs/<domain>, and each URL is scraped once, even if the command is interrupted or killed.
+The job and its pages are kept in .trawl/runs/<domain>: a URL that was scraped is not scraped again, even if the command is killed.
 Every URL is reported to the run as it ends: done, failed with the reason, or invalid if it leads to nothing. The run is finalized
 when nothing is pending. If the breaker stops the job, the run stays open, and the same command resumes it.
 
 Exit codes: 0 done, 1 some URLs failed, 2 bad usage, 3 the job failed or its breaker tripped, 130 interrupted.`;
 
 async function start(domain: string, { urls: file, ...options }: StartOptions): Promise<void> {
+  if (domain === '') throw new ConfigError('name the domain of the run');
   const urls = file === undefined ? [] : await urlsOf(file);
   await carry(options, async () => ({ domain, path: '/runs', more: { domain, urls } }));
 }
 
 async function retry(runId: string, { invalid, ...options }: RetryOptions): Promise<void> {
-  await carry(options, async (base, signal) => {
-    const { domain } = await openEtlRuns(base, signal).run(runId);
+  await carry(options, async (etl) => {
+    const { domain } = await etl.run(runId);
     return { domain, path: `/runs/${encodeURIComponent(runId)}/retry`, more: { invalid: invalid === true } };
   });
 }
@@ -98,17 +101,17 @@ interface Wish {
 
 async function carry(
   options: CarryOptions,
-  wishFor: (base: Config, signal: AbortSignal) => Promise<Wish>,
+  wishFor: (etl: ReturnType<typeof openEtlRuns>) => Promise<Wish>,
 ): Promise<void> {
   const base = loadConfig({ backend: EMBEDDED, results: LOCAL_RESULTS, logTo: 'stderr' });
   const stop = new AbortController();
   void untilToldToStop().then(() => stop.abort());
-  // Says what is missing before anything is created.
-  openEtlRuns(base, stop.signal);
   const terminal = openTerminal(systemClock());
+  // Says what is missing before anything is created.
+  const etl = openEtlRuns(base, stop.signal, (text) => terminal.note(printable(text)));
   await endCommand(terminal, options, async () => {
     try {
-      const { domain, path, more } = await wishFor(base, stop.signal);
+      const { domain, path, more } = await wishFor(etl);
       const scraper = await scraperForRun(base, options.scraper ?? null, domain);
       const { sessions, strategy, maxItemsPerSession } = options;
       const policy = policyGiven(options);
@@ -119,7 +122,11 @@ async function carry(
       const { provider } = options;
       const place = { domain, lane: scraper.lane, sessions: sessions ?? DEFAULT_SESSIONS };
       const config = configForRun(base, { ...place, ...(provider !== undefined && { provider }) });
-      return await carryOut({ config, lane: scraper.lane, path, request, terminal, signal: stop.signal, options });
+      const what = { config, lane: scraper.lane, path, request, terminal, signal: stop.signal, options };
+      return await carryOut(what).catch((error: unknown) => {
+        const busy = alreadyCarriedOut(error, domain);
+        throw busy === null ? error : new CommandFailed(`${busy}. trawl runs list shows how far it is`, EXIT.failed);
+      });
     } catch (error) {
       if (error instanceof EtlTrouble) throw new CommandFailed(error.message, EXIT.failed);
       throw error;
@@ -128,8 +135,10 @@ async function carry(
 }
 
 async function urlsOf(file: string): Promise<readonly string[]> {
-  const { contentType } = urlList(file);
-  const urls = await readUrlFile(file, (contentType !== null && urlFormatOf(contentType)) || 'lines');
-  if (urls.length === 0) throw new ConfigError(`${file} has no URLs`);
+  const { name, contentType, open } = urlList(file);
+  const bytes = await buffer(open());
+  const format = contentType === null ? null : urlFormatOf(contentType);
+  const urls = await readUrlFile(name, bytes, format ?? urlFormatOfBytes(bytes));
+  if (urls.length === 0) throw new ConfigError(`${name} has no URLs`);
   return urls;
 }

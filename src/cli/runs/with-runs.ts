@@ -6,6 +6,7 @@ import { endCommand } from '../client/command.ts';
 import { CommandFailed } from '../client/command-failure.ts';
 import { openTerminal, type Terminal } from '../client/terminal.ts';
 import { EXIT } from '../exit-codes.ts';
+import { printable } from '../format.ts';
 
 export interface RunsClient extends Terminal {
   readonly runs: ReturnType<typeof openEtlRuns>;
@@ -19,8 +20,9 @@ export async function withRuns(
 ): Promise<void> {
   const stop = new AbortController();
   void untilToldToStop().then(() => stop.abort());
-  const runs = openEtlRuns(loadConfig({ logTo: 'stderr', logLevel: 'warn' }), stop.signal);
   const terminal = openTerminal(systemClock());
+  const note = (text: string) => terminal.note(printable(text));
+  const runs = openEtlRuns(loadConfig({ logTo: 'stderr' }), stop.signal, note);
   await endCommand(terminal, options, async () => {
     try {
       return await action({ ...terminal, runs, signal: stop.signal });

@@ -1,5 +1,6 @@
 import { spreadMs } from '../../domain/backoff.ts';
 import { errorMessage } from '../../domain/error-message.ts';
+import { isRecord } from '../../domain/is-record.ts';
 import type { Clock } from '../../ports/clock.ts';
 import { EtlTrouble } from '../../ports/run-service.ts';
 import { within } from '../../ports/within.ts';
@@ -34,7 +35,8 @@ export class EtlRefused extends EtlTrouble {
   readonly status: number;
 
   constructor({ method, path }: EtlRequest, status: number, text: string) {
-    super(`the ETL API answered ${status} to ${method} ${path}${text === '' ? '' : `: ${text.slice(0, 300)}`}`);
+    const reason = reasonIn(text).slice(0, 300);
+    super(`the ETL API answered ${status} to ${method} ${path}${reason === '' ? '' : `: ${reason}`}`);
     this.status = status;
   }
 }
@@ -60,7 +62,7 @@ export async function askEtl(deps: EtlDeps, request: EtlRequest): Promise<unknow
     try {
       return await askOnce(deps, request);
     } catch (error) {
-      const waitMs = waitAfter(request, error, spreadMs(delayMs, deps.clock.chance()));
+      const waitMs = waitAfter(request, error, Math.round(spreadMs(delayMs, deps.clock.chance())));
       if (waitMs === null) throw error;
       deps.log.warn({ method: request.method, path: request.path, wait_ms: waitMs }, errorMessage(error));
       await deps.clock.sleep(waitMs, deps.signal);
@@ -159,7 +161,21 @@ function readAnswer(request: EtlRequest, { status, retryAfter, text }: Exchanged
   try {
     return JSON.parse(text);
   } catch {
-    throw new EtlAnswerError(`${request.method} ${request.path} was answered with something that is not JSON`);
+    const beginning = text.trim().slice(0, 100);
+    throw new EtlAnswerError(
+      `${request.method} ${request.path} was answered with something that is not JSON: ${beginning}`,
+    );
+  }
+}
+
+/** Servers put what they have to say into one of these fields; otherwise it is the whole answer. */
+function reasonIn(text: string): string {
+  try {
+    const answer: unknown = JSON.parse(text);
+    if (!isRecord(answer)) return text;
+    return [answer['detail'], answer['message'], answer['error']].find((reason) => typeof reason === 'string') ?? text;
+  } catch {
+    return text;
   }
 }
 
