@@ -1,6 +1,7 @@
 import type { z } from 'zod';
 import { failure } from '../domain/failure.ts';
 import type { Lane } from '../domain/lane.ts';
+import { describeIssue } from '../domain/schema-problems.ts';
 import { ScrapeFailure } from './scrape-failure.ts';
 import type { ScrapeContext, ScrapeResult, Scraper, ScraperKind, StoredInput } from './scraper.ts';
 
@@ -96,5 +97,5 @@ export function checkFacts({
 
 /** `apn: must match …; year: expected number` */
 export function problemsOf(error: z.ZodError): string {
-  return error.issues.map(({ path, message }) => `${path.join('.') || '(whole)'}: ${message}`).join('; ');
+  return error.issues.map((issue) => `${issue.path.join('.') || '(whole)'}: ${describeIssue(issue)}`).join('; ');
 }

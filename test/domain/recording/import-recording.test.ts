@@ -86,6 +86,48 @@ test('an export of the Chrome Recorder keeps shadow roots, frames, pop-ups and k
   ]);
 });
 
+test('of a Recorder’s double click and keys, nothing is left out in silence', () => {
+  const click = { type: 'doubleClick', selectors: [['#map']], button: 'secondary', duration: 800 };
+  const steps = [
+    ...[
+      { type: 'setViewport', width: 800, height: 600, deviceScaleFactor: 2 },
+      { type: 'keyDown', key: 'Shift' },
+      click,
+    ],
+    ...[
+      { type: 'keyUp', key: 'Shift' },
+      { type: 'click', selectors: ['#a'], button: 'constructor' },
+    ],
+    { type: 'keyDown', key: 'Enter' },
+    // Exports have the page that comes with either half of the press.
+    { type: 'keyUp', key: 'Enter', assertedEvents: [{ type: 'navigation' }] },
+    { type: 'keyUp', key: 'a', assertedEvents: [{ type: 'navigation' }] },
+  ];
+  const goto = { type: 'navigate', url: 'https://county.example.gov/' };
+  const imported = importRecording(JSON.stringify({ title: 'x', timeout: 900_000, steps: [goto, ...steps] }), {
+    id: 'x',
+    parameterize: false,
+  });
+  assert.ok(imported.ok);
+  const { recording, changed, lost } = imported;
+  assert.deepEqual(recording.steps.slice(1), [
+    { type: 'doubleClick', selectors: ['#map'] },
+    { type: 'click', selectors: ['#a'] },
+    { type: 'press', key: 'Enter', navigation: {} },
+  ]);
+  assert.deepEqual(notes(changed), [
+    'timeout: the timeout of 900000 ms is 300000 ms here',
+    'entry 2 (setViewport): a point of the window is one pixel',
+    'entry 4 (doubleClick): the button is not held down in a double click',
+  ]);
+  assert.deepEqual(notes(lost), [
+    'entry 4 (doubleClick): a double click is one of the left button, not of the right one',
+    'entry 4 (doubleClick): a double click is made without Shift',
+    'entry 6 (click): there is no button "constructor": it is the left one',
+    'entry 9 (keyUp): a page that comes after a key is not waited for: the key was not pressed before',
+  ]);
+});
+
 test('a project of Selenium IDE keeps frames, windows, dialogs and variables; scripts are lost', () => {
   const imported = importFile('selenium.side');
   assert.deepEqual(lines(imported), [
@@ -130,6 +172,27 @@ test('a project of Selenium IDE keeps frames, windows, dialogs and variables; sc
     'entry 21 (if): conditions and loops are scripts; write an if, repeat or forEach step instead',
     'entry 22 (executeScript): scripts are not carried out',
     'entry 23 (end): conditions and loops are scripts; write an if, repeat or forEach step instead',
+  ]);
+});
+
+test('Selenium’s clickAt keeps its place, and what is only nearly the same is named', () => {
+  const commands = [
+    ...[
+      ['open', '/'],
+      ['clickAt', 'id=map', '10.5,-3'],
+      ['doubleClickAt', 'id=map', '1,2'],
+      ['assertEditable', 'id=apn'],
+    ],
+  ].map(([command, target, value = '']) => ({ command, target, value, targets: [] }));
+  const project = { url: 'https://county.example.gov', tests: [{ name: 't', commands }] };
+  const imported = importRecording(JSON.stringify(project), { id: 'x', parameterize: false });
+  assert.ok(imported.ok);
+  assert.deepEqual(imported.recording.steps.slice(1, 3), [
+    { type: 'click', selectors: ['#map'], offset: { x: 10.5, y: -3 } },
+    { type: 'doubleClick', selectors: ['#map'], offset: { x: 1, y: 2 } },
+  ]);
+  assert.deepEqual(notes(imported.changed), [
+    'entry 4 (assertEditable): that it can be seen is enough: whether it can be edited is not tested',
   ]);
 });
 

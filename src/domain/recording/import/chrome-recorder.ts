@@ -1,4 +1,5 @@
 import { isRecord } from '../../is-record.ts';
+import { LIMITS } from '../limits.ts';
 import { listField, numberField, textField } from './read-fields.ts';
 import { asLiteral, type ConvertedSteps, keepReadable, limitTimeout, StepWriter } from './step-writer.ts';
 
@@ -17,12 +18,17 @@ export function importChromeRecorder(flow: Readonly<Record<string, unknown>>): C
     else convert(state, step, type, index === steps.length - 1);
   }
   const timeout = numberField(flow, 'timeout');
+  const stepMs = timeout === undefined ? null : Math.min(Math.max(Math.round(timeout), 100), LIMITS.timeoutMs);
+  const { changed, ...written } = state.writer.end();
+  const isOther = stepMs !== null && stepMs !== timeout;
+  const note = { entry: 'timeout', message: `the timeout of ${timeout} ms is ${stepMs} ms here` };
   return {
     title: textField(flow, 'title') ?? null,
     sequences: {},
     viewport: state.viewport,
-    stepMs: timeout === undefined ? null : Math.min(Math.max(Math.round(timeout), 100), 300_000),
-    ...state.writer.end(),
+    stepMs,
+    ...written,
+    changed: isOther ? [note, ...changed] : changed,
   };
 }
 
@@ -112,6 +118,13 @@ function convertClick(state: State, step: Fields, type: 'click' | 'doubleClick')
     writer.change(`a ${step['deviceType']} is a mouse here`);
   const [x, y, holdMs] = [numberField(step, 'offsetX'), numberField(step, 'offsetY'), numberField(step, 'duration')];
   for (const key of state.held) state.used.add(key);
+  if (!Object.hasOwn(BUTTONS, button)) writer.lose(`there is no button "${button.slice(0, 60)}": it is the left one`);
+  else if (type === 'doubleClick') {
+    if (button !== 'primary')
+      writer.lose(`a double click is one of the left button, not of the ${BUTTONS[button]} one`);
+    if (state.held.length > 0) writer.lose(`a double click is made without ${state.held.join(' and ')}`);
+    if (holdMs !== undefined) writer.change('the button is not held down in a double click');
+  }
   withTarget(writer, step, (target) =>
     writer.write({
       type,
@@ -119,7 +132,7 @@ function convertClick(state: State, step: Fields, type: 'click' | 'doubleClick')
       ...(x === undefined || y === undefined ? {} : { offset: { x, y } }),
       ...(type === 'click'
         ? {
-            button: button === 'primary' ? undefined : BUTTONS[button],
+            button: button === 'primary' || !Object.hasOwn(BUTTONS, button) ? undefined : BUTTONS[button],
             modifiers: state.held.length > 0 ? [...state.held] : undefined,
             holdMs: holdMs === undefined ? undefined : Math.min(Math.max(Math.round(holdMs), 0), 10_000),
           }
@@ -133,7 +146,7 @@ function convertKey(state: State, step: Fields, type: 'keyDown' | 'keyUp') {
   const { writer, used } = state;
   const key = textField(step, 'key') ?? '';
   if (!isModifier(key)) {
-    if (type === 'keyUp') return writer.accept();
+    if (type === 'keyUp') return endPress(writer, step, key);
     for (const held of state.held) used.add(held);
     return writer.write({
       type: 'press',
@@ -152,6 +165,17 @@ function convertKey(state: State, step: Fields, type: 'keyDown' | 'keyUp') {
   else writer.write({ type: 'press', key, ...common(writer, step) });
 }
 
+/** The page that comes may be recorded with either half of the press. */
+function endPress(writer: StepWriter, step: Fields, key: string) {
+  const { navigation } = common(writer, step);
+  const { last } = writer;
+  const isOfPress = last?.type === 'press' && last.key.split('+').at(-1) === (key === ' ' ? 'Space' : asLiteral(key));
+  if (navigation !== undefined && isOfPress) return writer.replaceLast({ ...last, navigation });
+  if (navigation !== undefined)
+    writer.lose('a page that comes after a key is not waited for: the key was not pressed before');
+  writer.accept();
+}
+
 function isModifier(key: string): key is Modifier {
   return (MODIFIERS as readonly string[]).includes(key);
 }
@@ -162,6 +186,8 @@ function convertViewport(state: State, step: Fields) {
   const size = (value: number) => Math.min(Math.max(Math.round(value), 200), 4_000);
   if (state.viewport !== undefined) state.writer.change('the window has one size: the one that was set last');
   if (step['isMobile'] === true || step['hasTouch'] === true) state.writer.change('the window is not that of a phone');
+  const scale = numberField(step, 'deviceScaleFactor') ?? 1;
+  if (scale !== 0 && scale !== 1) state.writer.change('a point of the window is one pixel');
   if (size(width) !== width || size(height) !== height)
     state.writer.change('the window is at least 200 and at most 4000 wide and high');
   state.viewport = { width: size(width), height: size(height) };

@@ -72,9 +72,13 @@ function convertAction(writer: StepWriter, pages: Pages, line: Fields, name: str
         const position = isRecord(line['position']) ? line['position'] : {};
         const [x, y] = [numberField(position, 'x'), numberField(position, 'y')];
         const offset = x === undefined || y === undefined ? undefined : { x, y };
-        if (clicks > 1) return writer.write({ type: 'doubleClick', ...target, offset, navigation });
         const button = textField(line, 'button') ?? 'left';
         const held = readModifiers(line);
+        if (clicks > 1) {
+          if (button !== 'left') writer.lose(`a double click is one of the left button, not of the ${button} one`);
+          if (held.length > 0) writer.lose(`a double click is made without ${held.join(' and ')}`);
+          return writer.write({ type: 'doubleClick', ...target, offset, navigation });
+        }
         const modifiers = held.length > 0 ? held : undefined;
         writer.write({
           type: 'click',

@@ -31,10 +31,15 @@ export function convertSeleniumCommand(state: SeleniumState, command: SeleniumCo
   convert(state, command);
 }
 
-const click: Convert = (state, command) =>
-  onElement(state, command, (at) => state.writer.write({ type: 'click', ...at }));
-const doubleClick: Convert = (state, command) =>
-  onElement(state, command, (at) => state.writer.write({ type: 'doubleClick', ...at }));
+/** `clickAt` has the place in the element as its value: `10,5`. */
+function click(type: 'click' | 'doubleClick'): Convert {
+  return (state, command) =>
+    onElement(state, command, (at) => {
+      const [, x, y] = /^\s*(-?\d+(?:\.\d+)?)\s*,\s*(-?\d+(?:\.\d+)?)\s*$/.exec(command.value) ?? [];
+      const offset = x === undefined || y === undefined ? undefined : { x: Number(x), y: Number(y) };
+      state.writer.write({ type, ...at, offset });
+    });
+}
 const ignore =
   (reason: string): Convert =>
   ({ writer }) =>
@@ -63,6 +68,13 @@ function waitFor(wanted: 'visible' | 'hidden' | 'attached'): Convert {
 function assertState(wanted: 'visible' | 'hidden' | 'attached'): Convert {
   return (state, command) =>
     onElement(state, command, (at) => state.writer.write({ type: 'assertElement', ...at, state: wanted }));
+}
+
+function seenInstead(convert: Convert): Convert {
+  return (state, command) => {
+    state.writer.change('that it can be seen is enough: whether it can be edited is not tested');
+    convert(state, command);
+  };
 }
 
 const assertText: Convert = (state, command) =>
@@ -137,10 +149,10 @@ const COMMANDS: Readonly<Record<string, Convert>> = {
       url: url.includes('{{') ? url : (URL.parse(url, state.base || undefined)?.href ?? url),
     });
   },
-  click,
-  clickAt: click,
-  doubleClick,
-  doubleClickAt: doubleClick,
+  click: click('click'),
+  clickAt: click('click'),
+  doubleClick: click('doubleClick'),
+  doubleClickAt: click('doubleClick'),
   type: (state, command) =>
     onElement(state, command, (at) => {
       if (/\$\{|^[A-Za-z]:\\|^\/(?:home|Users)\//.test(command.value) && /file|upload/i.test(command.target)) {
@@ -222,7 +234,7 @@ const COMMANDS: Readonly<Record<string, Convert>> = {
   },
   waitForElementPresent: waitFor('attached'),
   waitForElementVisible: waitFor('visible'),
-  waitForElementEditable: waitFor('visible'),
+  waitForElementEditable: seenInstead(waitFor('visible')),
   waitForElementNotPresent: waitFor('hidden'),
   waitForElementNotVisible: waitFor('hidden'),
   waitForText: (state, command) =>
@@ -243,8 +255,8 @@ const COMMANDS: Readonly<Record<string, Convert>> = {
   verifyElementPresent: assertState('attached'),
   assertElementNotPresent: assertState('hidden'),
   verifyElementNotPresent: assertState('hidden'),
-  assertEditable: assertState('visible'),
-  verifyEditable: assertState('visible'),
+  assertEditable: seenInstead(assertState('visible')),
+  verifyEditable: seenInstead(assertState('visible')),
   assertTitle: lose('the title of the page is not compared'),
   verifyTitle: lose('the title of the page is not compared'),
   storeTitle: lose('the title of the page is not kept'),
