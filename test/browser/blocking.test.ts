@@ -76,6 +76,33 @@ for (const blocked of [['images'], ['fonts'], ['media']] as const) {
   });
 }
 
+test('a page gets address patterns once its job has asked for what they are about', async (t) => {
+  const site = await startSite(t, { ...PAGES, '/plain': '<p>text</p>', '/sparse': '<img src=/picture?number=1>' });
+  await using open = await openBrowser('127.0.0.2', { lookup: toSites });
+  const visit = async (path: string, job: string | null) => {
+    await using visitor = await open.openContext({ visit: { job }, way: { block: ['images', 'trackers'] } });
+    const page = await visitor.context.newPage();
+    const session = await visitor.context.newCDPSession(page);
+    const sent: { method: string; params: object | undefined }[] = [];
+    const send = (method: string, params?: object) => {
+      sent.push({ method, params });
+      return session.send(method as 'Page.enable', params as never);
+    };
+    await visitor.way.attach({ send, on: (event, listener) => session.on(event as 'close', listener) });
+    await page.goto(`${site.origin}${path}`, { waitUntil: 'networkidle' });
+    const patterns = sent.find(({ method }) => method === 'Network.setBlockedURLs')?.params ?? null;
+    const stopped = sent.filter(({ method }) => method === 'Fetch.failRequest').length;
+    return { patterns: JSON.stringify(patterns).match(/\.png|doubleclick/g), stopped };
+  };
+  assert.deepEqual(await visit('/plain', 'job'), { patterns: null, stopped: 0 });
+  assert.deepEqual(await visit('/sparse', 'job'), { patterns: null, stopped: 1 }, 'no pattern would have helped');
+  assert.deepEqual(await visit('/', 'job'), { patterns: ['.png'], stopped: 2 }, 'by their type, the first time');
+  assert.deepEqual(await visit('/', 'job'), { patterns: ['.png'], stopped: 1 }, 'only what has no extension');
+  assert.deepEqual(await visit('/plain', 'other'), { patterns: null, stopped: 0 });
+  assert.deepEqual(await visit('/', null), { patterns: ['.png', 'doubleclick'], stopped: 1 });
+  assert.ok(!site.asked.some((line) => line.includes('/picture')), 'none of them was fetched');
+});
+
 test('trackers are not asked for by pages, frames of other sites, workers and pop-ups', async (t) => {
   const tracking = (from: string) =>
     `fetch('https://www.google-analytics.com:' + ${'PORT'} + '/${from}', { mode: 'no-cors' })`;

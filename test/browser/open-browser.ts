@@ -98,6 +98,7 @@ export function aBrowserVisit(parts: Partial<BrowserVisit> = {}): BrowserVisit {
   return {
     exit: { dialer: 'direct', session: '' },
     checkHost: () => undefined,
+    job: null,
     gate: OPEN_GATE,
     patienceMs: 10_000,
     deadlines: { connectMs: 10_000, firstByteMs: 10_000, silenceMs: 10_000 },

@@ -1,6 +1,7 @@
 import { DeadlineWatch } from '../deadline-watch.ts';
 import { openReach, type ReachDeps } from '../reach.ts';
-import { type Blocked, type Blocking, blockingOf } from './blocking.ts';
+import { BlockedByJob } from './blocked-by-job.ts';
+import { type Blocked, type Blocking, blockingOf, type PatternGroup } from './blocking.ts';
 import type { BrowserVisit, Refusal } from './browser-visit.ts';
 import type { CdpSession } from './cdp-session.ts';
 import { type Disguise, disguisePage } from './disguise.ts';
@@ -66,16 +67,22 @@ export function openBrowserEgress(deps: ReachDeps): BrowserEgress {
   const reach = openReach(deps);
   const watch = new DeadlineWatch(clock);
   const ways = new Set<BrowserWay>();
+  const blockedByJob = new BlockedByJob();
   return {
     launchArgs: [...LAUNCH_ARGS, ...trustArgs(proxies?.ca ?? null)],
     async open(visit, { block, browser, disguise }) {
       const blocking = blockingOf(block);
       const credentials = { username: 'trawl', password: `${clock.id()}${clock.id()}` };
-      const parts = { reach, clock, watch, credentials, refusesHost: blocking.refusesHost };
+      const refusesHost = (hostname: string) => {
+        const why = blocking.refusesHost(hostname);
+        if (why !== null) way.noteBlocked('trackers');
+        return why;
+      };
+      const parts = { reach, clock, watch, credentials, refusesHost };
       const proxy = await PinningProxy.open(visit, parts);
       const isLocal = browser === 'local';
       const login = isLocal ? credentials : null;
-      const way = new Way(proxy, { blocking, credentials: login, disguise }, () => ways.delete(way));
+      const way: Way = new Way(proxy, { blocking, blockedByJob, credentials: login, disguise }, () => ways.delete(way));
       ways.add(way);
       return way;
     },
@@ -89,6 +96,8 @@ export function openBrowserEgress(deps: ReachDeps): BrowserEgress {
 
 interface WayParts {
   readonly blocking: Blocking;
+  /** Shared by all ways. */
+  readonly blockedByJob: BlockedByJob;
   /** Null for a browser that does not use the proxy. */
   readonly credentials: ProxyCredentials | null;
   readonly disguise: Disguise | null;
@@ -100,15 +109,18 @@ class Way implements BrowserWay {
   readonly #disguise: Disguise | null;
   readonly #proxy: PinningProxy;
   readonly #blocking: Blocking;
+  readonly #blockedByJob: BlockedByJob;
   readonly #credentials: ProxyCredentials | null;
   readonly #guards = new Set<PageGuard>();
   readonly #onClosed: () => void;
   #refusal: Refusal | null = null;
   #documentHost: string | null = null;
 
-  constructor(proxy: PinningProxy, { blocking, credentials, disguise }: WayParts, onClosed: () => void) {
+  constructor(proxy: PinningProxy, parts: WayParts, onClosed: () => void) {
+    const { blocking, blockedByJob, credentials, disguise } = parts;
     this.#proxy = proxy;
     this.#blocking = blocking;
+    this.#blockedByJob = blockedByJob;
     this.#credentials = credentials;
     this.#onClosed = onClosed;
     this.#disguise = disguise;
@@ -120,6 +132,8 @@ class Way implements BrowserWay {
     const guard = new PageGuard(session, {
       visit: () => this.#proxy.line.visit,
       blocking: this.#blocking,
+      expected: this.#blockedByJob.expected(this.#proxy.line.visit.job),
+      onBlocked: (group) => this.noteBlocked(group),
       credentials: this.#credentials,
       onRefused: (refusal) => {
         this.#refusal = refusal;
@@ -133,6 +147,13 @@ class Way implements BrowserWay {
     await Promise.all([guard.start(), this.#disguise === null ? null : disguisePage(session, this.#disguise)]);
     if (popupUrl !== undefined) await guard.noteUnguarded(popupUrl);
     return guard;
+  }
+
+  /** A page has asked for something that is blocked: it and the next ones of its job get patterns against it. */
+  noteBlocked(group: PatternGroup): void {
+    const { job } = this.#proxy.line.visit;
+    if (job !== null) this.#blockedByJob.note(job, group);
+    for (const guard of this.#guards) void guard.expect([group]);
   }
 
   refusal(): Refusal | null {

@@ -4,6 +4,8 @@ import type { Deadlines, Visit } from '../web.ts';
 /** What is the same for everything that a browser does in one try of an item. */
 export interface BrowserVisit
   extends Pick<Visit, 'exit' | 'usage' | 'checkHost' | 'checkUrl' | 'gate' | 'patienceMs' | 'signal'> {
+  /** The job that the item belongs to, whose pages are alike; null if it has none, or if they are not. */
+  readonly job: string | null;
   readonly deadlines: Pick<Deadlines, 'connectMs' | 'firstByteMs' | 'silenceMs'>;
   /** Limit for everything the browser receives, on the wire. */
   readonly maxBytes: number;

@@ -1,6 +1,6 @@
 import { enterHost } from '../enter-host.ts';
 import { parseTarget } from '../target.ts';
-import type { Blocking } from './blocking.ts';
+import { type Blocking, PATTERN_GROUPS, type PatternGroup } from './blocking.ts';
 import type { BrowserVisit, Refusal } from './browser-visit.ts';
 import type { CdpSession } from './cdp-session.ts';
 import type { ProxyCredentials } from './pinning-proxy.ts';
@@ -37,6 +37,10 @@ interface EndedRequest {
 export interface GuardDeps {
   readonly visit: () => BrowserVisit;
   readonly blocking: Blocking;
+  /** What the page will probably ask for although it is blocked. */
+  readonly expected: Iterable<PatternGroup>;
+  /** The page has asked for something that an address pattern would have kept away. */
+  readonly onBlocked: (group: PatternGroup) => void;
   /** Credentials of our proxy; null for a browser that does not use it. */
   readonly credentials: ProxyCredentials | null;
   readonly onRefused: (refusal: Refusal) => void;
@@ -59,6 +63,8 @@ export class PageGuard {
   readonly #deps: GuardDeps;
   /** The functions that leave the gate, by the request that is inside. */
   readonly #inside = new Map<string, () => void>();
+  /** The address patterns that the page has. */
+  readonly #patterns = new Set<PatternGroup>();
   /** The last request that was given the password. It is not given twice. */
   #authorised = '';
   #mainFrame = '';
@@ -71,8 +77,8 @@ export class PageGuard {
   /** Resolves when the page is guarded. Rejects if it is gone. */
   async start(): Promise<void> {
     const session = this.#session;
-    const { blocking, credentials } = this.#deps;
-    const { urlPatterns, types } = blocking;
+    const { blocking, credentials, expected } = this.#deps;
+    const { types } = blocking;
     session.on('Fetch.requestPaused', (paused) => void this.#onPaused(paused as PausedRequest));
     session.on('Fetch.authRequired', (asked) => void this.#onAsked(asked as AskedForPassword));
     session.on('Network.responseReceived', (received) => this.#count(received as ReceivedResponse));
@@ -85,7 +91,8 @@ export class PageGuard {
       session.send('Target.getTargetInfo'),
       // Playwright keeps the bodies of answers in its own session: here they would be kept a second time.
       session.send('Network.enable', { maxTotalBufferSize: 0, maxResourceBufferSize: 0 }),
-      ...(urlPatterns.length === 0 ? [] : [session.send('Network.setBlockedURLs', { urlPatterns })]),
+      // Nothing else keeps trackers away from a browser that does not use our proxy.
+      this.#block(credentials === null ? PATTERN_GROUPS : expected),
       session.send('Fetch.enable', { patterns: stages, handleAuthRequests: credentials !== null }),
     ]);
     // The main frame of a page has the id of its target.
@@ -95,6 +102,23 @@ export class PageGuard {
   /** Id of the page's own frame, once it is guarded. */
   get mainFrame(): string {
     return this.#mainFrame;
+  }
+
+  /**
+   * From now on, address patterns keep these away. It has no effect on a page that is gone, and may come too late for one
+   * that navigates: the browser holds such commands back until then. Then the other filters do it.
+   */
+  async expect(groups: Iterable<PatternGroup>): Promise<void> {
+    await this.#block(groups).catch(() => {});
+  }
+
+  async #block(groups: Iterable<PatternGroup>): Promise<void> {
+    const { urlPatterns } = this.#deps.blocking;
+    const added = [...groups].filter((group) => !this.#patterns.has(group) && urlPatterns[group].length > 0);
+    if (added.length === 0) return;
+    for (const group of added) this.#patterns.add(group);
+    const all = [...this.#patterns].flatMap((group) => urlPatterns[group]);
+    await this.#session.send('Network.setBlockedURLs', { urlPatterns: all });
   }
 
   /** Leaves all gates: the page, or its visit, is over. */
@@ -112,7 +136,9 @@ export class PageGuard {
   }
 
   async #onPaused({ requestId, networkId = requestId, frameId, resourceType, request }: PausedRequest): Promise<void> {
-    if (this.#deps.blocking.types.has(resourceType)) {
+    const { blocking, onBlocked } = this.#deps;
+    if (blocking.types.has(resourceType)) {
+      if (blocking.isFile(request.url)) onBlocked('files');
       await this.#answer('Fetch.failRequest', { requestId, errorReason: 'BlockedByClient' });
       return;
     }

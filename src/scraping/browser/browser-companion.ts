@@ -118,7 +118,7 @@ async function companionOn(visit: BrowserVisit, wish: BrowserWish): Promise<Brow
 const NO_BROWSER =
   'this worker has no browser: browser scrapers need a worker of the lane browser (trawl worker --lane browser)';
 
-function egressVisit({ context, exits, tools, rules, identity, signal }: BrowserWish): EgressVisit {
+function egressVisit({ context, exits, tools, rules, identity, job, signal }: BrowserWish): EgressVisit {
   const { policy } = context;
   const { timeouts } = policy;
   const answerMs = timeouts.request_timeout_seconds * 1000;
@@ -126,7 +126,7 @@ function egressVisit({ context, exits, tools, rules, identity, signal }: Browser
   const usage = context.usage.through(context.proxyType);
   const visitor = () => robotsVisitor({ identity, exits, usage }, { ...deadlines, totalMs: answerMs });
   return {
-    ...{ usage, deadlines, signal, gate: tools.gate, patienceMs: answerMs },
+    ...{ usage, deadlines, job, signal, gate: tools.gate, patienceMs: answerMs },
     exit: exits(),
     maxBytes: rules.limits.visitBytes,
     checkHost: (host) => {

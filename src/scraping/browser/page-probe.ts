@@ -34,13 +34,24 @@ export class PageProbe {
   async #evaluate(expression: string): Promise<unknown> {
     this.#line ??= await openLine(this.#page);
     const { session, mainFrame } = this.#line;
-    // The same world is returned as long as the document is the same.
-    const world = await session.send('Page.createIsolatedWorld', { frameId: mainFrame, worldName: 'trawl' });
+    const world = await session.send('Page.createIsolatedWorld', {
+      frameId: mainFrame,
+      worldName: worldOf(this.#page),
+    });
     const { result, exceptionDetails } = await session.send('Runtime.evaluate', {
       ...{ expression, contextId: world.executionContextId, awaitPromise: true, returnByValue: true },
     });
     return exceptionDetails === undefined ? result.value : undefined;
   }
+}
+
+/**
+ * The name of the isolated world that Playwright has in every document: asking for it returns that world, and a new one
+ * would cost more than a millisecond. If Playwright names it differently some day, the browser makes one of this name.
+ */
+function worldOf(page: Page): string {
+  const id = '_guid' in page && typeof page._guid === 'string' ? page._guid : 'trawl';
+  return `__playwright_utility_world_${id}`;
 }
 
 async function openLine(page: Page): Promise<PageLine> {

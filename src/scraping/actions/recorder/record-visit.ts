@@ -36,7 +36,7 @@ export async function recordVisit({ browser, log, url, signal, now, onOpen }: Re
     waitUncounted: (wait) => wait(),
     visit: {
       ...{ usage: new UsageMeter().through('none'), gate: OPEN_GATE, patienceMs: ANSWER_MS, signal: over.signal },
-      exit: { dialer: DIRECT, session: 'recorder' },
+      ...{ exit: { dialer: DIRECT, session: 'recorder' }, job: null },
       deadlines: { connectMs: ANSWER_MS, firstByteMs: ANSWER_MS, silenceMs: ANSWER_MS },
       maxBytes: VISIT_BYTES,
       checkHost: (host) => {
