@@ -243,5 +243,5 @@ export function cachePrefix(site: string, digest: Digest): string {
 
 /** Where a content is stored: pages of a site with the same content share it. */
 export function bodyKey(site: string, sha256: string, digest: Digest): string {
-  return `${cachePrefix(site, digest)}${sha256}.md`;
+  return `${cachePrefix(site, digest)}${sha256}.md.zst`;
 }

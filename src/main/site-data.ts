@@ -12,6 +12,7 @@ import type { SiteBook, WorkerSites } from '../ports/site-book.ts';
 import type { WorkerSiteData } from '../ports/site-data.ts';
 import type { SiteRows } from '../ports/site-rows.ts';
 import { digest } from './digest.ts';
+import { pagePacking } from './page-packing.ts';
 
 /** A controller's access to documentation sites, and to what else is kept in rows. */
 export interface SiteTools {
@@ -42,7 +43,7 @@ export function siteTools(stores: SiteStores, store: ResultStore): SiteTools {
   const { sites, pageRows, errorRows, turnRows, runRows } = stores;
   return {
     sites,
-    pageCache: composePageCache({ rows: pageRows, store, digest }),
+    pageCache: composePageCache({ rows: pageRows, store, digest, packing: pagePacking }),
     pathErrors: composePathErrors(errorRows),
     batchTurns: composeBatchTurns(turnRows),
     runOrders: composeRunOrders(runRows),
@@ -59,6 +60,6 @@ export function servedSiteData({ sites, pageRows, errorRows, turnRows }: Omit<Si
 
 /** The tools of a worker that reaches the rows through their owner. */
 export function workerSiteTools({ sites, pages, errors, turns }: WorkerSiteData, store: ResultStore): WorkerSiteTools {
-  const pageCache = composeWorkerPageCache({ index: pages, store, digest });
+  const pageCache = composeWorkerPageCache({ index: pages, store, digest, packing: pagePacking });
   return { sites, pageCache, pathErrors: errors, batchTurns: turns };
 }

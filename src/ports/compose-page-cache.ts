@@ -18,10 +18,17 @@ export interface WorkerCacheParts {
   readonly index: PageIndex;
   readonly store: ResultStore;
   readonly digest: Digest;
+  readonly packing: Packing;
+}
+
+/** Makes contents smaller. For bytes that are damaged, `unpack` rejects or resolves to another text. */
+export interface Packing {
+  pack(text: string): Promise<Uint8Array> | Uint8Array;
+  unpack(bytes: Uint8Array): Promise<string>;
 }
 
 /** A page cache that stores contents in the result store and reaches its rows through an index. */
-export function composeWorkerPageCache({ index, store, digest }: WorkerCacheParts): WorkerPageCache {
+export function composeWorkerPageCache({ index, store, digest, packing }: WorkerCacheParts): WorkerPageCache {
   return {
     look: (keys) => index.look(keys),
 
@@ -31,54 +38,58 @@ export function composeWorkerPageCache({ index, store, digest }: WorkerCachePart
         throw error;
       });
       if (body === null) return null;
-      const text = new TextDecoder().decode(body);
       // Content is written without waiting for the disk: a crash of the machine may leave it damaged.
-      return digest(text) === sha256 ? text : null;
+      const text = await packing.unpack(body).catch(() => null);
+      return text !== null && digest(text) === sha256 ? text : null;
     },
 
     /** Contents are stored first, so that an entry never names one that does not exist. */
     async record(pages) {
-      const puts = new Map<string, Put>();
-      const news = pages.map((page) => newsOf(page, puts));
-      await putBodies(store, [...puts.values()]);
-      return await index.note(news);
+      return await index.note(await stored(pages));
     },
 
     async keep(pages) {
-      const puts = new Map<string, Put>();
-      const news = pages.map((page) => newsOf(page, puts));
-      await putBodies(store, [...puts.values()]);
-      await index.tell(news);
+      await index.tell(await stored(pages));
     },
   };
 
-  function newsOf(page: PageRecord, puts: Map<string, Put>): PageNews {
+  /** Stores the contents; what is left to note is where they are. */
+  async function stored(pages: readonly PageRecord[]): Promise<PageNews[]> {
+    const bodies = new Map<string, string>();
+    const news = pages.map((page) => newsOf(page, bodies));
+    const puts: Put[] = [];
+    for (const [key, text] of bodies) {
+      const packed = packing.pack(text);
+      puts.push({ key, body: packed instanceof Promise ? await packed : packed, ...AS_IT_IS });
+    }
+    await putBodies(store, puts);
+    return news;
+  }
+
+  function newsOf(page: PageRecord, bodies: Map<string, string>): PageNews {
     if (page.kind === 'links') {
       const { key, url, json, at } = page;
-      return { kind: 'links', key, url, at, ...addBody({ key, content: JSON.stringify(json) }, puts) };
+      return { kind: 'links', key, url, at, ...addBody({ key, content: JSON.stringify(json) }, bodies) };
     }
     if (page.kind !== 'content') return page;
     const { key, url, title, etag, lastModified, fetchedAt, by } = page;
-    const { sha256, size } = addBody(page, puts);
+    const { sha256, size } = addBody(page, bodies);
     const version = { sha256, size, title, etag, lastModified, fetchedAt };
     return { kind: 'read', key, url, version, ...(by === undefined ? {} : { by }) };
   }
 
-  function addBody({ key, content }: Pick<NewContent, 'key' | 'content'>, puts: Map<string, Put>) {
+  function addBody({ key, content }: Pick<NewContent, 'key' | 'content'>, bodies: Map<string, string>) {
     // Hash the text that is actually stored and read back: a lone surrogate would not survive.
     const text = content.toWellFormed();
-    const body = new TextEncoder().encode(text);
     const sha256 = digest(text);
-    const at = bodyKey(key.site, sha256, digest);
-    const encoding = body.length > GZIP_ABOVE ? 'gzip' : 'identity';
-    puts.set(at, { key: at, body, contentType: 'text/markdown; charset=utf-8', encoding, ifTaken: 'keep' });
-    return { sha256, size: body.length };
+    bodies.set(bodyKey(key.site, sha256, digest), text);
+    return { sha256, size: Buffer.byteLength(text) };
   }
 }
 
-const GZIP_ABOVE = 1024;
+const AS_IT_IS = { contentType: 'application/zstd', encoding: 'identity', ifTaken: 'keep' } as const;
 
-/** Contents are new, or identical to what is stored. If something else is there, it is damaged. */
+/** Contents are new, or identical to what is stored. If other bytes are there, they are damaged, or another version packed them. */
 async function putBodies(store: ResultStore, puts: readonly Put[]): Promise<void> {
   if (puts.length === 0) return;
   try {

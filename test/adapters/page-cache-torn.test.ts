@@ -6,6 +6,7 @@ import { test } from 'node:test';
 import { openFileResultStore } from '../../src/adapters/embedded/result-store.ts';
 import type { CachedEntry } from '../../src/domain/cached-page.ts';
 import { digest } from '../../src/main/digest.ts';
+import { pagePacking } from '../../src/main/page-packing.ts';
 import { composePageCache } from '../../src/ports/compose-page-cache.ts';
 import { NOW } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
@@ -15,9 +16,9 @@ test('a content that a crash of the machine tore is gone, and is whole again onc
   const root = mkdtempSync(join(tmpdir(), 'trawl-torn-'));
   t.after(() => rmSync(root, { recursive: true }));
   const store = await openFileResultStore(root, { clock: new FakeClock() });
-  const cache = composePageCache({ rows: openMemorySiteRows<CachedEntry>(), store, digest });
+  const cache = composePageCache({ rows: openMemorySiteRows<CachedEntry>(), store, digest, packing: pagePacking });
   const bodies = () =>
-    readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => /\.md(\.gz)?$/.test(file));
+    readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) => /\.md\.zst$/.test(file));
   for (const [path, content] of [
     ['/small', 'a few words'],
     ['/large', 'many words '.repeat(1000)],

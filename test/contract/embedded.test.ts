@@ -65,7 +65,7 @@ async function openWithResults() {
   };
 }
 
-const isBody = (file: string) => /cache~0+\/.*\.md(?:\.gz)?$/.test(file);
+const isBody = (file: string) => /cache~0+\/.*\.md\.zst$/.test(file);
 
 pageCacheContract('embedded', openWithResults);
 pathErrorsContract('embedded', openWithResults);
