@@ -14,6 +14,7 @@ import type {
 import type { RunAnswer } from '../../../src/contract/scrape-run-answers.ts';
 import { untilTrue } from '../../support/until.ts';
 import { startService } from '../service.ts';
+import { aboveBackend } from './above-backend.ts';
 import { Client, type Start } from './client.ts';
 
 const SCRAPERS = [fileURLToPath(new URL('../scrapers', import.meta.url))];
@@ -24,6 +25,7 @@ export async function carriedRunCases(start: Start): Promise<void> {
   const etl = await Client.of(withKey(await startService({ workers: 0, apiKey: KEY })));
   const places = { etlApiEndpoint: etl.url, etlApiKey: KEY };
   const client = await Client.of(await start({ ...places, scrapers: SCRAPERS }));
+  const above = aboveBackend(client);
   const begin = async (domain: string, urls: readonly string[], more: object = {}) => {
     const answer = await client.ask('POST', '/runs', {
       json: { domain, urls, scraper_id: 'test-run-pages', sessions: 2, max_items_per_session: 5, ...more },
@@ -72,35 +74,38 @@ export async function carriedRunCases(start: Start): Promise<void> {
     assert.equal((await client.get<JobAnswer>(`/jobs/${again.job_id}`)).summary.total, 2);
   });
 
-  test('a breaker that trips halfway leaves the run open; resumed it finishes, and a second start repeats nothing', async () => {
-    const file = join(tmpdir(), `trawl-run-${process.pid}`);
-    after(() => rmSync(file, { force: true }));
-    const urls = urlsOf('city.test', 20, (at) => (at < 8 ? '' : `?unless=${file}`));
-    const execution_policy = { circuit_breaker: { min_requests: 8, consecutive_failures: 3 } };
-    const started = await begin('city.test', urls, { sessions: 1, max_items_per_session: 4, execution_policy });
-    const { job_id: jobId, run_id: runId } = started;
-    await client.until(jobId, ({ data }) => 'status' in data && data['status'] === 'failed');
-    await untilTrue(async () => (await runOf(runId)).counts.failed >= 3);
-    const open = await runOf(runId);
-    assert.deepEqual([open.status, open.endTime], ['processing', null]);
-    const second = await client.ask('POST', '/runs', {
-      json: { domain: 'city.test', urls, scraper_id: 'test-run-pages' },
-    });
-    const { already_started, job_status, ...other } = second.json as StartedRunAnswer;
-    assert.deepEqual([second.status, already_started, job_status, other.job_id], [200, true, 'failed', jobId]);
-    await client.refused(409, 'run_busy', 'POST', `/runs/${runId}/finalize`);
+  above(
+    'a breaker that trips halfway leaves the run open; resumed it finishes, and a second start repeats nothing',
+    async () => {
+      const file = join(tmpdir(), `trawl-run-${process.pid}`);
+      after(() => rmSync(file, { force: true }));
+      const urls = urlsOf('city.test', 20, (at) => (at < 8 ? '' : `?unless=${file}`));
+      const execution_policy = { circuit_breaker: { min_requests: 8, consecutive_failures: 3 } };
+      const started = await begin('city.test', urls, { sessions: 1, max_items_per_session: 4, execution_policy });
+      const { job_id: jobId, run_id: runId } = started;
+      await client.until(jobId, ({ data }) => 'status' in data && data['status'] === 'failed');
+      await untilTrue(async () => (await runOf(runId)).counts.failed >= 3);
+      const open = await runOf(runId);
+      assert.deepEqual([open.status, open.endTime], ['processing', null]);
+      const second = await client.ask('POST', '/runs', {
+        json: { domain: 'city.test', urls, scraper_id: 'test-run-pages' },
+      });
+      const { already_started, job_status, ...other } = second.json as StartedRunAnswer;
+      assert.deepEqual([second.status, already_started, job_status, other.job_id], [200, true, 'failed', jobId]);
+      await client.refused(409, 'run_busy', 'POST', `/runs/${runId}/finalize`);
 
-    writeFileSync(file, '');
-    await client.post(`/jobs/${jobId}/resume`);
-    const { metadata, counts } = await ended(runId);
-    const { summary } = await client.get<JobAnswer>(`/jobs/${jobId}`);
-    assert.deepEqual([summary.total, summary.success + summary.failed], [20, 20]);
-    assert.deepEqual([counts.completed, counts.failed, counts.pending], [summary.success, summary.failed, 0]);
-    assert.deepEqual([metadata.finished_count, metadata.failed_count], [summary.success, summary.failed]);
-    assert.ok(summary.success >= 8 + 3 && summary.failed >= 3, JSON.stringify(summary));
-  });
+      writeFileSync(file, '');
+      await client.post(`/jobs/${jobId}/resume`);
+      const { metadata, counts } = await ended(runId);
+      const { summary } = await client.get<JobAnswer>(`/jobs/${jobId}`);
+      assert.deepEqual([summary.total, summary.success + summary.failed], [20, 20]);
+      assert.deepEqual([counts.completed, counts.failed, counts.pending], [summary.success, summary.failed, 0]);
+      assert.deepEqual([metadata.finished_count, metadata.failed_count], [summary.success, summary.failed]);
+      assert.ok(summary.success >= 8 + 3 && summary.failed >= 3, JSON.stringify(summary));
+    },
+  );
 
-  test('what cannot be carried out is refused, with the field that is wrong', async () => {
+  above('what cannot be carried out is refused, with the field that is wrong', async () => {
     const wrong = async (json: object) => {
       const request = { domain: 'wrong.test', urls: ['https://wrong.test/1'], ...json };
       const { errors = [] } = await client.refused(422, 'invalid_request', 'POST', '/runs', { json: request });
@@ -121,7 +126,7 @@ export async function carriedRunCases(start: Start): Promise<void> {
     await etl.refused(409, 'etl_not_configured', 'GET', '/runs');
   });
 
-  test('a run in which nothing is pending is finalized at once, and any run can be ended by hand', async () => {
+  above('a run in which nothing is pending is finalized at once, and any run can be ended by hand', async () => {
     const runs = '/api/scrape-runs';
     const { _id: id } = (
       await etl.ask('POST', runs, { json: { domain: 'done.test', items: [{ url: 'https://done.test/' }] } })

@@ -14,7 +14,7 @@ const AGAIN = 'test-kept-again';
 /** A newer parse over kept pages. Its scraper may go nowhere, so that whatever it asked for would fail. */
 export function extractionCases(client: Client): void {
   const above = aboveBackend(client);
-  test('pages with names are downloaded one by one, and read again together', async () => {
+  above('pages with names are downloaded one by one, and read again together', async () => {
     const items = [
       { item_id: 'ann', input: { owner: 'Ann', tax: 5 } },
       { item_id: 'bob', input: { owner: 'Bob', tax: -1 } },
@@ -137,7 +137,7 @@ export function extractionCases(client: Client): void {
     await client.refused(422, 'invalid_request', 'GET', `/jobs/${newer}/compare`);
   });
 
-  test('items that failed keep their page, and become successes by a parse that can read it', async () => {
+  above('items that failed keep their page, and become successes by a parse that can read it', async () => {
     const source = await kept(client, [
       { item_id: 'good', input: { owner: 'c/o SMITH' } },
       { item_id: 'broken', input: { owner: 'c/o JONES', broken: true } },

@@ -52,7 +52,7 @@ export function itemCases(client: Client): void {
     assert.equal((await client.get<JobAnswer>(`/jobs/${plain}`)).batching, null);
   });
 
-  test('bad lines are told by their number, and the good ones are kept', async () => {
+  above('bad lines are told by their number, and the good ones are kept', async () => {
     const jobId = await heldJob(client, 'example-mock');
     const lines = ['{"apn":"1"}', '{"apn":', '{"apn":7}', '"text"', '[1]', '{"apn":"3"}'];
     const answer = await client.send<AddedAnswer>(jobId, NDJSON, `${lines.join('\n')}\n`);
@@ -81,7 +81,7 @@ export function itemCases(client: Client): void {
     assert.equal((await client.ask('POST', `/jobs/${jobId}/items?limit=0`, { body: '', headers: {} })).status, 422);
   });
 
-  test('columns of a CSV are mapped, and those that the scraper does not know are ignored by name', async () => {
+  above('columns of a CSV are mapped, and those that the scraper does not know are ignored by name', async () => {
     const jobId = await heldJob(client, 'demo-parcel');
     const path = `/jobs/${jobId}/items?columns=${encodeURIComponent('apn=Parcel No')}`;
     const csv = { headers: { 'content-type': 'text/csv' }, body: 'Parcel No,Owner\n101-01-001,SMITH\n' };
@@ -103,7 +103,7 @@ export function itemCases(client: Client): void {
     assert.deepEqual(other.errors?.[0]?.message, 'is only for CSV');
   });
 
-  test('a CSV without a header row is refused with what to do, and nothing is added', async () => {
+  above('a CSV without a header row is refused with what to do, and nothing is added', async () => {
     const jobId = await heldJob(client, 'demo-parcel');
     const csv = { headers: { 'content-type': 'text/csv' }, body: '101-01-001\n101-01-002\n' };
     const { detail } = await client.refused(422, 'invalid_request', 'POST', `/jobs/${jobId}/items`, csv);
@@ -114,7 +114,7 @@ export function itemCases(client: Client): void {
     assert.equal((await client.get<JobAnswer>(`/jobs/${jobId}`)).summary.total, 0);
   });
 
-  test('of many bad lines the first hundred are listed, and all are counted', async () => {
+  above('of many bad lines the first hundred are listed, and all are counted', async () => {
     const jobId = await heldJob(client);
     const answer = await client.send<AddedAnswer>(jobId, NDJSON, '{\n'.repeat(250));
     assert.deepEqual([answer.bad, answer.bad_lines.length, answer.added], [250, 100, 0]);

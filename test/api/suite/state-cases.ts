@@ -152,35 +152,38 @@ export function stateCases(client: Client, still: Client): void {
     assert.equal((await client.get<JobAnswer>(`/jobs/${jobId}`)).round, 3);
   });
 
-  test('a retry of a group opens its items and no others, and its id is good until they have all been opened', async () => {
-    const jobId = await completedWithFailures(client, { good: 1, server_error: 2, no_results: 3 });
-    const { groups } = await client.get<FailuresAnswer>(`/jobs/${jobId}/failures`);
-    assert.deepEqual(
-      groups.map(({ type, count }) => [type, count]),
-      [
-        ['no_results', 3],
-        ['server_error', 2],
-      ],
-    );
-    const group = groups[1]?.id;
-    const retried = async (more: object) => {
-      const { items } = await client.post<RetriedAnswer>(`/jobs/${jobId}/retry`, { group, ...more });
-      await client.ended(jobId);
-      return items;
-    };
-    assert.equal(await retried({ preview: true }), 2);
-    assert.equal(await retried({ item_ids: ['server_error-1', 'no_results-0'] }), 1);
-    // It failed again in the same way, so it is in the same group.
-    assert.equal(await retried({}), 2);
-    assert.equal(await retried({ group: '0123456789ab' }), 0);
-    const again = await client.get<FailuresAnswer>(`/jobs/${jobId}/failures`);
-    assert.deepEqual(
-      again.groups.map(({ id, count }) => [id, count]),
-      groups.map(({ id, count }) => [id, count]),
-    );
-    const detail = await client.get<ItemDetailAnswer>(`/jobs/${jobId}/items/no_results-0`);
-    assert.equal(detail.attempts, 1);
-  });
+  above(
+    'a retry of a group opens its items and no others, and its id is good until they have all been opened',
+    async () => {
+      const jobId = await completedWithFailures(client, { good: 1, server_error: 2, no_results: 3 });
+      const { groups } = await client.get<FailuresAnswer>(`/jobs/${jobId}/failures`);
+      assert.deepEqual(
+        groups.map(({ type, count }) => [type, count]),
+        [
+          ['no_results', 3],
+          ['server_error', 2],
+        ],
+      );
+      const group = groups[1]?.id;
+      const retried = async (more: object) => {
+        const { items } = await client.post<RetriedAnswer>(`/jobs/${jobId}/retry`, { group, ...more });
+        await client.ended(jobId);
+        return items;
+      };
+      assert.equal(await retried({ preview: true }), 2);
+      assert.equal(await retried({ item_ids: ['server_error-1', 'no_results-0'] }), 1);
+      // It failed again in the same way, so it is in the same group.
+      assert.equal(await retried({}), 2);
+      assert.equal(await retried({ group: '0123456789ab' }), 0);
+      const again = await client.get<FailuresAnswer>(`/jobs/${jobId}/failures`);
+      assert.deepEqual(
+        again.groups.map(({ id, count }) => [id, count]),
+        groups.map(({ id, count }) => [id, count]),
+      );
+      const detail = await client.get<ItemDetailAnswer>(`/jobs/${jobId}/items/no_results-0`);
+      assert.equal(detail.attempts, 1);
+    },
+  );
 
   above('a retry of anything but failed items is refused by name', async () => {
     const jobId = await held(client);
