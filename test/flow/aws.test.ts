@@ -9,7 +9,7 @@ import { startEmulators } from '../support/aws/emulators.ts';
 import { awsEnvironment, awsNames } from '../support/aws/names.ts';
 import { sized } from '../support/sized.ts';
 
-const ITEMS = sized({ quick: 150, slow: 600 });
+const ITEMS = sized({ quick: 100, slow: 600 });
 const WORKERS = sized({ quick: 3, slow: 4 });
 const JOB = 'parcels';
 
@@ -43,9 +43,9 @@ test('a job of two controllers and several workers comes to its end, whoever of 
   const watched = fetch(`${second.url}/jobs/${JOB}/events`).then((events) => events.text());
 
   // Two workers with work in their hands, then the controller that leads.
-  await untilDone(second.url, 30);
+  await untilDone(second.url, ITEMS / 5);
   workers[0]?.signalGroup('SIGKILL');
-  await untilDone(second.url, 90);
+  await untilDone(second.url, ITEMS / 2);
   workers[1]?.signalGroup('SIGKILL');
   first.signalGroup('SIGKILL');
 
