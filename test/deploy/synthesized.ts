@@ -8,8 +8,17 @@ import { TrawlStack } from '../../deploy/aws/stack.ts';
 
 const CDK_JSON = new URL('../../deploy/aws/cdk.json', import.meta.url);
 
-/** The template that `cdk synth` makes, with `-c name=value` for each of these. Takes a second or two: once per file. */
+const MADE = new Map<string, Template>();
+
+/** The template that `cdk synth` makes, with `-c name=value` for each of these. Takes a second or two: once per process. */
 export function synthesized(context: Readonly<Record<string, string>> = {}): Template {
+  const key = JSON.stringify(context);
+  const made = MADE.get(key) ?? synthesize(context);
+  MADE.set(key, made);
+  return made;
+}
+
+function synthesize(context: Readonly<Record<string, string>>): Template {
   const flags: Record<string, unknown> = JSON.parse(readFileSync(CDK_JSON, 'utf8')).context;
   const outdir = mkdtempSync(join(tmpdir(), 'trawl-synthesized-'));
   try {
