@@ -1,0 +1,3 @@
+import { importTests } from './import-tests.ts';
+
+await importTests('docs/[ab]*.test.ts');
