@@ -8,6 +8,7 @@ import { formatCount, formatDuration, formatItems, formatRate, printable } from 
 import { withoutDataText } from './jobs/export.ts';
 import { isForTheAuthor, isWorthRetrying } from './jobs/failure-advice.ts';
 import { commandLine, endHeadline, endText, exitCodeOfJob, type Step } from './jobs/job-text.ts';
+import { stepsLines } from './jobs/steps-text.ts';
 import { differenceText } from './run-difference.ts';
 import type { ListChoice } from './run-lists.ts';
 
@@ -112,8 +113,10 @@ function headline(report: RunReport): string {
 }
 
 function places({ job, dataDir, results }: RunReport): string[] {
-  if (results === null) return [];
+  const steps = stepsLines(job.steps);
+  if (results === null) return steps;
   return [
+    ...steps,
     '',
     `Results: ${results.path}${results.rows === null ? '' : ` (${formatItems(results.rows, 'row')})`}`,
     `Files:   ${join(dataDir, 'results', job.job_id)}`,

@@ -174,6 +174,11 @@ test('a retry is recommended only where it may help, and for other failures what
   assert.match(text(group('proxy_config', 2)), /trawl jobs retry j\n/);
   assert.doesNotMatch(text(group('timeout', 2)), /help these/);
   assert.match(text(group('structure_changed', 2)), /Once the scraper is repaired:\n {2}trawl extract j\n/);
+  // A recording needs its site: stored pages are of no use to it.
+  const steps = { steps: [], failures_elsewhere: 0 };
+  const recorded = jobText(jobOf({ status: 'completed', errors: [group('structure_changed', 2)], steps }));
+  assert.match(recorded, /structure_changed: the page is not as expected: repair the recording, then scrape these/);
+  assert.doesNotMatch(recorded, /trawl extract|parse the stored pages/);
   assert.doesNotMatch(jobEndText(jobOf({ errors: [group('poison', 2)] })), /trawl jobs retry/);
 });
 

@@ -10,7 +10,7 @@ import { reportText } from '../../src/cli/recordings/record.ts';
 import { parseRecording } from '../../src/domain/recording/parse-recording.ts';
 import { composeRecorded } from '../../src/domain/recording/record/compose-recorded.ts';
 import type { RecordedEvent } from '../../src/domain/recording/record/recorded-event.ts';
-import { command, tempFolder, trawl } from './trawl.ts';
+import { command, tempFolder, trawl, writeLines } from './trawl.ts';
 
 const EXPORTS = fileURLToPath(new URL('../domain/recording/exports/', import.meta.url));
 
@@ -183,6 +183,14 @@ test('a recording is run by its id, without a browser where it needs none, and a
   const bad = await run('bad');
   assert.equal(bad.code, 1);
   assert.match((JSON.parse(bad.stdout) as { error: { message: string } }).error.message, /step 3/);
+  const items = writeLines(folder, 'apns.csv', ['apn', '101-01-001', '101-01-002']);
+  const asJob = await command(
+    ['run', 'bad', '--items', items],
+    { ...env, TRAWL_DATA_DIR: join(folder, 'data') },
+    folder,
+  );
+  assert.match(asJob.stdout, /^Steps:\n {2}1\. goto http:\/\/demo-county\.test\S+: 2 items, median /m, asJob.stderr);
+  assert.match(asJob.stdout, /^ {2}3\. read the text of #renamed.*; 100 % of failures \(2 structure_changed\)$/m);
   const byFile = await command(['recordings', 'run', 'good.recording.json', '--input', 'apn=101-01-001'], env, folder);
   assert.match(byFile.stdout, /\ngood 1\.0\.0, 1 request/);
   for (const [says, ...args] of [

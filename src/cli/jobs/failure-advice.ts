@@ -11,18 +11,30 @@ const INSTEAD: Partial<Record<FailureType, string>> = {
   invalid_input: 'correct the input in the list and send the list again',
   too_large: 'the page or document is over a size limit: see the message',
   refused_address: 'the address is not allowed: correct the input, or see TRAWL_ALLOW_ADDRESSES',
-  structure_changed: repair('the page is not as expected'),
-  invalid_output: repair('the data break the output schema'),
   poison: 'the item ended its worker process three times: see the log',
 };
 
-function repair(what: string): string {
-  return `${what}: repair the scraper, then parse the stored pages again`;
+/** Failures that the author of the scraper can do something about. */
+const FOR_THE_AUTHOR: Partial<Record<FailureType, string>> = {
+  structure_changed: 'the page is not as expected',
+  invalid_output: 'the data break the output schema',
+};
+
+/** A recording needs its site: it cannot be carried out on stored pages. */
+function adviceFor(type: FailureType, job: Failed): string {
+  const wrong = FOR_THE_AUTHOR[type];
+  if (wrong === undefined) return INSTEAD[type] ?? 'a retry would fail the same way';
+  if (hasRecording(job)) return `${wrong}: repair the recording, then scrape these items again`;
+  return `${wrong}: repair the scraper, then parse the stored pages again`;
+}
+
+function hasRecording({ steps }: Failed): boolean {
+  return steps != null;
 }
 
 /** A bulk job has examples of failed pages in `errors`, and its groups elsewhere. */
 type GroupedJob = Pick<JobAnswer, 'errors' | 'reason'> | Pick<BulkJobAnswer, 'failures' | 'reason'>;
-type Failed = GroupedJob & Pick<JobAnswer, 'summary'>;
+type Failed = GroupedJob & Pick<JobAnswer, 'summary'> & Partial<Pick<JobAnswer, 'steps'>>;
 
 /** Whether retrying failed items may help without changing anything else. Groups that are not shown may be worth it. */
 export function isWorthRetrying(job: Failed): boolean {
@@ -37,7 +49,7 @@ export function isWorthRetrying(job: Failed): boolean {
 export function adviceLines(job: Failed): string[] {
   const byAdvice = new Map<string, Set<string>>();
   for (const { type } of groupsOf(job).filter(isPermanent)) {
-    const advice = INSTEAD[type] ?? 'a retry would fail the same way';
+    const advice = adviceFor(type, job);
     byAdvice.set(advice, (byAdvice.get(advice) ?? new Set()).add(printable(type, 40)));
   }
   if (byAdvice.size === 0) return [];
@@ -48,9 +60,9 @@ export function adviceLines(job: Failed): string[] {
   ];
 }
 
-/** Whether a repaired scraper can turn some of the failures into successes. */
+/** Whether a repaired scraper can turn some of the failures into successes, from the stored pages. */
 export function isForTheAuthor(job: Failed): boolean {
-  return groupsOf(job).some(({ type }) => type === 'structure_changed' || type === 'invalid_output');
+  return !hasRecording(job) && groupsOf(job).some(({ type }) => FOR_THE_AUTHOR[type] !== undefined);
 }
 
 /** The known failures: while a job runs, those that stopped it. */

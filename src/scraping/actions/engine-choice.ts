@@ -52,6 +52,8 @@ export interface Chosen {
 export class EngineChoice {
   #mode: Mode;
   #returned = 0;
+  /** Whether the log says why this engine was chosen. */
+  #isTold = false;
 
   constructor(recording: Pick<Recording, 'engine' | 'steps' | 'sequences'>) {
     this.#mode = firstMode(recording);
@@ -61,6 +63,7 @@ export class EngineChoice {
     const mode = this.#mode;
     switch (mode.kind) {
       case 'browser':
+        if (mode.why !== null) this.#tell(mode, runs.log);
         return chosen(await runs.browser(), mode.why);
       case 'http':
         return this.#overHttp(runs, mode.why);
@@ -119,7 +122,14 @@ export class EngineChoice {
 
   #decide(mode: Extract<Mode, { why: string | null }>, log: ScrapeLog): void {
     this.#mode = mode;
-    log.info({ engine: mode.kind, why: mode.why }, 'the engine of the recording was chosen');
+    this.#isTold = false;
+    this.#tell(mode, log);
+  }
+
+  #tell({ kind: engine, why }: Extract<Mode, { why: string | null }>, log: ScrapeLog): void {
+    if (this.#isTold) return;
+    this.#isTold = true;
+    log.info({ engine, why }, 'the engine of the recording was chosen');
   }
 }
 

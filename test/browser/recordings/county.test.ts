@@ -8,7 +8,7 @@ import { parseRecording } from '../../../src/domain/recording/parse-recording.ts
 import type { Engine } from '../../../src/domain/recording/recording.ts';
 import { SAMPLE } from '../../../src/scraping/actions/engine-choice.ts';
 import { recordingScraper } from '../../../src/scraping/actions/recording-scraper.ts';
-import type { ScrapeResult, Scraper } from '../../../src/scraping/scraper.ts';
+import type { ScrapeLog, ScrapeResult, Scraper } from '../../../src/scraping/scraper.ts';
 import { visitCounty } from '../../scraping/demo-support.ts';
 import { openSite } from '../../scraping/http-support.ts';
 import { sized } from '../../support/sized.ts';
@@ -73,11 +73,17 @@ test('in a browser, it reads the same', async (t) => {
   }
 });
 
-function liveContext(t: TestContext, browser: ReturnType<typeof browserTools>, input: Record<string, string>) {
+function liveContext(
+  t: TestContext,
+  browser: ReturnType<typeof browserTools>,
+  input: Record<string, string>,
+  log?: ScrapeLog,
+) {
   return browserContext(t, browser, {
     input,
     now: () => clock.now(),
     sleep: (ms: number) => clock.sleep(ms, t.signal),
+    ...(log !== undefined && { log }),
   });
 }
 
@@ -150,6 +156,13 @@ test('auto stays in the browser where a script is needed, and names the step', a
     hosts: [site.host],
     steps: [...steps, { type: 'hover', selectors: ['#show'] }],
   });
-  const other = await planned.scrape(liveContext(t, browser, { apn: '1' }));
-  assert.match(factsOf(other).why ?? '', /^step 4 \(hover\) needs a browser/);
+  const said: object[] = [];
+  const log = { debug() {}, warn() {}, info: (fields: object) => void said.push(fields) };
+  for (const apn of ['1', '2']) {
+    const other = await planned.scrape(liveContext(t, browser, { apn }, log));
+    assert.match(factsOf(other).why ?? '', /^step 4 \(hover\) needs a browser/);
+  }
+  assert.deepEqual(said, [
+    { engine: 'browser', why: 'step 4 (hover) needs a browser: only scripts react to the mouse over an element' },
+  ]);
 });
