@@ -7,13 +7,6 @@ import type { BackendModule, WorkerBackend, WorkerBackendDeps } from './backend.
 import { loadResults } from './results-backends.ts';
 import { workerSiteTools } from './site-data.ts';
 
-/**
- * Only batches of several items have to wait: a batch of one is settled at its end. A settle by itself costs the owner
- * a commit, which takes longer than everything else it does for a page. What a killed worker had not settled is done
- * again, so this must stay short.
- */
-const SETTLE_EVERY_MS = 250;
-
 /** A data directory that one process owns, with a queue in that process and a socket for its workers. */
 export const EMBEDDED_BACKEND: BackendModule<'embedded'> = {
   slotUnit: 'items',
@@ -61,7 +54,8 @@ async function openWorker(config: Config, { id, clock, stop }: WorkerBackendDeps
     },
     store: results.store,
     ...workerSiteTools(owner.siteData, results.store),
-    settleEveryMs: SETTLE_EVERY_MS,
+    // The owner combines the settles of all its workers.
+    settleEveryMs: 0,
     // A change takes effect within a second.
     pausesEveryMs: 500,
     shareLeaseMs: 1000,
