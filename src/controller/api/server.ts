@@ -34,8 +34,11 @@ const DEFAULT_LIMIT_BYTES = 1 << 20;
 /** A job id and an item id, percent-encoded. */
 const MAX_PARAM_LENGTH = 4000;
 const MAX_HEADER_BYTES = 32 * 1024;
-/** Longer than any pause of a live sender. Event streams send something every few seconds. */
-const SILENCE_MS = 120_000;
+/**
+ * Longer than any pause of a live sender, and than any operation waits before it answers: a connection that times out is
+ * closed without an answer. Event streams send something every few seconds.
+ */
+export const SILENCE_MS = 180_000;
 
 /** The HTTP server for a list of operations; access, limits, parsing and problems are the same for all of them. */
 export function buildServer(deps: ServerDeps): BuiltServer {

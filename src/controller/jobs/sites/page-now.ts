@@ -26,7 +26,7 @@ export type PageNow =
   | { readonly kind: 'unreadable'; readonly message: string }
   | Exclude<ErrandEnd<never>, { kind: 'ended' }>;
 
-const WAIT_MS = 120_000;
+export const PAGE_WAIT_MS = 120_000;
 
 /** One page of a site, from the cache if it is young enough, otherwise from the site. */
 export async function readPageNow(
@@ -42,7 +42,7 @@ export async function readPageNow(
   if (cached !== null) return { kind: 'page', page: cached };
   await deps.checkPause(link.url);
   const input = { url: link.url, site: site.id, path: link.path, max_age: maxAge, delay_ms: 0 };
-  const wish = { site, name: `Page ${link.url}`.slice(0, 500), input, waitMs: WAIT_MS, goesOn: false };
+  const wish = { site, name: `Page ${link.url}`.slice(0, 500), input, waitMs: PAGE_WAIT_MS, goesOn: false };
   const end = await runErrand(deps, wish, signal, (item) => pageOf(deps, site, link, item));
   return end.kind === 'ended' ? end.result : end;
 }
