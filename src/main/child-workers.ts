@@ -13,8 +13,8 @@ import { type PoolProcess, startWorkerPool, type WorkerPool } from '../worker/po
 const RETURN_LARGE_MEMORY = { MALLOC_MMAP_THRESHOLD_: '131072' };
 
 /**
- * The young generation of a worker, in MB. A parsed page is a megabyte of small objects that are garbage a moment later;
- * with the 8 MB of a controller, every fourth page is copied while it is in use.
+ * The young generation of a worker, in MB. A page that is parsed and converted is about a megabyte of small objects, which
+ * are garbage a moment later; with the 8 MB of a controller there was a collection for every seventh of them.
  */
 const YOUNG_MB = 32;
 const YOUNG = '--max-semi-space-size=';
