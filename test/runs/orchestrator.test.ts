@@ -47,6 +47,15 @@ test('a new run is carried out in groups, each item is reported, and the run end
   assert.deepEqual(await orders.list(), []);
 });
 
+test('a run is shown with all that has ended here, also what was not reported yet', async (t) => {
+  const { ledger, orchestrate } = await openRuns(t);
+  const orchestrator = orchestrate();
+  const { jobId } = carried(await orchestrator.start(wishFor(urlsOf(6))));
+  await work(ledger, jobId, { ends: (url) => (url.endsWith('/1') ? 'timeout' : null), most: 3 });
+  const { items } = (await orchestrator.find('run-1')) ?? {};
+  assert.deepEqual(items, { total: 6, completed: 2, failed: 1, pending: 3 });
+});
+
 test('the active run is taken, without what is done, and items that are added meanwhile make another round', async (t) => {
   const { server, ledger, orchestrate } = await openRuns(t);
   const orchestrator = orchestrate();

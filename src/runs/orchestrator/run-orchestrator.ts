@@ -102,6 +102,7 @@ export class RunOrchestrator implements RunService {
   }
 
   async find(runId: string): Promise<FoundRun | null> {
+    await this.#reportAllOf(runId);
     const run = await this.#fetched(runId);
     if (run === null) return null;
     const order = await this.#orderOf(runId);
@@ -144,6 +145,19 @@ export class RunOrchestrator implements RunService {
     if (!this.#deps.mayWork()) return;
     const due = [...this.#reporters.values()].filter(({ hasDue }) => hasDue);
     await Promise.all(due.map((reporter) => this.#guarded(reporter.order, () => reporter.report())));
+  }
+
+  /** What has ended here is in the run when it is read, even if a report is under way just then. */
+  async #reportAllOf(runId: string): Promise<void> {
+    const own = [...this.#reporters.values()].filter(({ order }) => order.runId === runId);
+    if (own.length === 0 || !this.#deps.mayWork()) return;
+    await Promise.all(
+      own.map((reporter) =>
+        this.#guarded(reporter.order, async () => {
+          if (reporter.hasDue) await reporter.report();
+        }),
+      ),
+    );
   }
 
   #heard(change: LedgerChange): void {
