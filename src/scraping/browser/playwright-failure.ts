@@ -40,11 +40,14 @@ export function translatePlaywright(error: unknown, { isGone, isCrashed }: Brows
   if (/strict mode violation/.test(text)) {
     return say('structure_changed', `more than one element fits: ${what.replace(/^.*strict mode violation:\s*/, '')}`);
   }
-  if (/Execution context was destroyed|frame was detached|is interrupted by another navigation/i.test(text)) {
+  if (ELSEWHERE.test(text)) {
     return say('navigation_failed', 'the page went elsewhere while it was read');
   }
   return null;
 }
+
+const ELSEWHERE =
+  /Execution context was destroyed|frame was detached|is interrupted by another navigation|is navigating and changing the content/i;
 
 const CLOSED =
   /(?:Target page, context or browser|Target|Page|Browser|Context) (?:has been )?closed|browser has disconnected/i;

@@ -182,7 +182,8 @@ export class BrowserEngine implements ActionEngine {
   }
 
   async page(frame: Wanted['frame'], view: 'fresh' | 'last'): Promise<WholePage> {
-    return frame.length > 0 ? this.#safely(() => readFrame(this.#page, frame)) : this.#view.page(this.#tab, view);
+    if (frame.length === 0) return this.#view.page(this.#tab, view);
+    return this.#view.readFrame(() => this.#safely(() => readFrame(this.#page, frame)));
   }
 
   async isVisible(wanted: Wanted): Promise<boolean> {

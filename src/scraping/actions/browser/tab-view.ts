@@ -38,18 +38,32 @@ export class TabView {
   }
 
   /** What the page shows now, judged, once its HTML has come. A page that goes elsewhere meanwhile is read again. */
-  async read(tab: Tab): Promise<RenderedPage> {
-    for (let reads = 1; ; reads += 1) {
+  read(tab: Tab): Promise<RenderedPage> {
+    return this.#retried(async (isLast) => {
       const document = tab.documentNumber;
+      if (this.#loaded?.tab !== tab || this.#loaded.document !== document) {
+        await untilLoaded(tab);
+        this.#loaded = { tab, document };
+      }
+      const page = await tab.read();
+      return tab.documentNumber === document || isLast ? page : null;
+    });
+  }
+
+  /** What a frame shows now. One that goes elsewhere meanwhile is read again. */
+  readFrame(read: () => Promise<StoredPage>): Promise<StoredPage> {
+    return this.#retried(read);
+  }
+
+  /** Null from `read` stands for a page that was left before it had been read. */
+  async #retried<T>(read: (isLast: boolean) => Promise<T | null>): Promise<T> {
+    for (let reads = 1; ; reads += 1) {
+      const isLast = reads >= MAX_READS;
       try {
-        if (this.#loaded?.tab !== tab || this.#loaded.document !== document) {
-          await untilLoaded(tab);
-          this.#loaded = { tab, document };
-        }
-        const page = await tab.read();
-        if (tab.documentNumber === document || reads >= MAX_READS) return page;
+        const found = await read(isLast);
+        if (found !== null) return found;
       } catch (error) {
-        if (!(error instanceof ScrapeFailure) || !isElsewhere(error) || reads >= MAX_READS) throw error;
+        if (!(error instanceof ScrapeFailure) || !isElsewhere(error) || isLast) throw error;
         await this.#sleep(BETWEEN_READS_MS);
       }
     }
