@@ -3,12 +3,20 @@ import { access, constants, stat, statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { LEDGER_FILE, RESULTS_FOLDER } from '../adapters/embedded/data-directory.ts';
 import { inspectLedger } from '../adapters/embedded/ledger/inspect-ledger.ts';
+import { ConfigError } from '../config.ts';
 import { errorMessage } from '../domain/error-message.ts';
 import { formatBytes } from '../domain/format-bytes.ts';
-import { type Check, ok, problem, warning } from './check.ts';
+import { type Check, type InspectOptions, ok, problem, warning } from './check.ts';
 
 const LITTLE_SPACE = 2 ** 30;
 const NO_SPACE = 100 * 2 ** 20;
+
+export async function inspectDataDir(dataDir: string, { create }: InspectOptions): Promise<readonly Check[]> {
+  if (create) {
+    throw new ConfigError('--create is for TRAWL_BACKEND=aws: a data directory is created when needed');
+  }
+  return [await checkDataDir(dataDir), checkLedger(dataDir)];
+}
 
 export async function checkDataDir(dataDir: string): Promise<Check> {
   const name = 'Data directory';

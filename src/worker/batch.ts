@@ -10,7 +10,8 @@ import { BatchScope } from '../scraping/batch-scope.ts';
 import { RecordingUnreachable } from '../scraping/recording-scrapers.ts';
 import { UsageMeter } from '../scraping/usage-meter.ts';
 import { type AttemptDeps, runAttempt, usageOf } from './attempt.ts';
-import { type BatchEnd, type BatchEndDeps, giveBack, type OwnTrouble, settleDone } from './batch-end.ts';
+import { type BatchEnd, type BatchEndDeps, giveBack } from './batch-end.ts';
+import { DoneItems, type OwnTrouble } from './done-items.ts';
 import { type FindScraperDeps, findScraper } from './find-scraper.ts';
 import { BEATS_PER_LEASE, NotAnswered } from './heartbeat.ts';
 import type { Place } from './slots.ts';
@@ -22,7 +23,7 @@ export interface BatchDeps extends AttemptDeps, BatchEndDeps, FindScraperDeps {
   /** The gate as lent to one batch. */
   readonly gateOf: (jobId: string, place: Place) => HostGate;
   /** The job's work order, at most some seconds old; null if the job is gone. Not a promise if it is already known. */
-  readonly latestOrder: (lease: Lease) => Promise<WorkOrder | null> | WorkOrder;
+  readonly latestOrder: (lease: Lease, begunAt: number) => Promise<WorkOrder | null> | WorkOrder;
   /** Whether a host must still not be visited, as far as all processes together know. */
   readonly isStillHeld: (held: HeldBack) => Promise<boolean>;
 }
@@ -44,25 +45,24 @@ export async function runBatch(deps: BatchDeps, lease: Lease, place: Place, sign
 
 async function runItems(deps: BatchDeps, batch: RunningBatch, signal: AbortSignal): Promise<BatchEnd> {
   const { lease } = batch;
-  const done: Settlement[] = [];
-  let settledAt = deps.clock.elapsed();
+  const done = new DoneItems(deps, lease, signal);
   for (const [index, item] of lease.items.entries()) {
     const meter = new UsageMeter();
     const result = await runItem(deps, batch, item, meter, signal);
-    if (result === 'lost') return 'lost';
-    if (result === 'gone') return 'over';
+    if (result === 'lost' || result === 'gone') {
+      await done.stop();
+      return result === 'lost' ? 'lost' : 'over';
+    }
     if (result === 'not-ours') return settleLast(deps, lease, done, signal);
     if (result === 'drained' || result === 'storage') return giveBack(deps, lease, done, result, signal, meter.read());
     if ('error' in result || 'host' in result) return giveBack(deps, lease, done, result, signal, meter.read());
 
-    done.push(result);
+    done.add(result);
     const isLast = index === lease.items.length - 1;
-    const isDue = deps.clock.elapsed() - settledAt >= deps.settings.settleEveryMs;
-    if (!isLast && !isDue && !isUrgent(result)) continue;
-    const answer = await settleDone(deps, lease, done, signal);
+    const answer = isLast || isUrgent(result) || done.isBehind ? await done.settleAll() : done.answer;
     if (answer === 'fenced') return 'lost';
-    if (answer !== 'recorded') return giveBack(deps, lease, [], answer, signal);
-    settledAt = deps.clock.elapsed();
+    if (answer !== 'recorded') return giveBack(deps, lease, done, answer, signal);
+    done.settleBeside();
   }
   return 'over';
 }
@@ -86,16 +86,18 @@ function isUrgent({ outcome }: Settlement): boolean {
 class Wanted {
   readonly #deps: BatchDeps;
   readonly #lease: Lease;
+  readonly #begunAt: number;
   #last: WorkOrder | null = null;
 
   constructor(deps: BatchDeps, lease: Lease) {
     this.#deps = deps;
     this.#lease = lease;
+    this.#begunAt = deps.clock.elapsed();
   }
 
   /** The order that applies to this item now. */
   orderFor(item: LeasedItem, hasWaited = false): Promise<Answer> | Answer {
-    const latest = this.#deps.latestOrder(this.#lease);
+    const latest = this.#deps.latestOrder(this.#lease, this.#begunAt);
     if (latest instanceof Promise) return latest.then((order) => this.#judge(order, item, hasWaited));
     return this.#judge(latest, item, hasWaited);
   }
@@ -189,9 +191,9 @@ async function isStillOurs({ clock, leases, settings: { leaseMs } }: BatchDeps, 
 const FRESH_SHARE = 0.75;
 
 /** The lease is lost, or its job was cancelled with the rest of the batch; then finished items still count. */
-async function settleLast(deps: BatchDeps, lease: Lease, done: Settlement[], signal: AbortSignal): Promise<BatchEnd> {
-  if (done.length === 0) return 'lost';
-  const answer = await settleDone(deps, lease, done, signal);
+async function settleLast(deps: BatchDeps, lease: Lease, done: DoneItems, signal: AbortSignal): Promise<BatchEnd> {
+  if (!done.isWaiting) return 'lost';
+  const answer = await done.settleAll();
   if (answer === 'fenced') return 'lost';
-  return answer === 'recorded' ? 'over' : giveBack(deps, lease, [], answer, signal);
+  return answer === 'recorded' ? 'over' : giveBack(deps, lease, done, answer, signal);
 }

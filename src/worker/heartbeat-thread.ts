@@ -35,7 +35,7 @@ export async function runHeartbeatThread(
   const beats = {
     async beat() {
       const held = table.read();
-      // Connecting means loading a backend, which is a fifth of what it takes to start a worker with a small job.
+      // Connecting means loading a backend, which a worker with a small job does not need.
       if (held.length === 0) return [];
       return beatOnce(held, { ...(await connected()), clock, leaseMs });
     },

@@ -26,11 +26,16 @@ export class Orders {
     this.#deps = deps;
   }
 
-  /** Asked again when the lease knows of a newer one, or when the last answer is old. Null when the job is gone. */
-  orderFor({ ref, jobCreatedAt, policyRevision }: Lease): Promise<WorkOrder | null> | WorkOrder {
+  /**
+   * Asked again when the lease knows of a newer one, or when the last answer is old. Null when the job is gone. `begunAt` is when
+   * work on the lease began, by the steady clock: a job of which a batch was claimed goes on, so an earlier answer that it is
+   * halted is outdated. To heed it would give the batch back, and it would come again at once, for as long as the answer is fresh.
+   */
+  orderFor({ ref, jobCreatedAt, policyRevision }: Lease, begunAt: number): Promise<WorkOrder | null> | WorkOrder {
     const known = this.#known.get(ref.jobId);
     const isOfJob = known?.order.jobCreatedAt === jobCreatedAt && known.order.policyRevision >= policyRevision;
-    return isOfJob && this.#isFresh(known.askedAt) ? known.order : this.#ask(ref.jobId);
+    const isOutdated = known?.order.isHalted === true && known.askedAt <= begunAt;
+    return isOfJob && !isOutdated && this.#isFresh(known.askedAt) ? known.order : this.#ask(ref.jobId);
   }
 
   /** An item of the job waits to go on; until the answer is called, the order is kept up to date. */

@@ -41,7 +41,7 @@ export async function tryControl(
   signal: AbortSignal,
 ): Promise<ControlReport | null> {
   const { control: number = 0, ref } = lease;
-  const order = await deps.latestOrder(lease);
+  const order = await deps.latestOrder(lease, deps.clock.elapsed());
   const item = order === null ? undefined : controlItem(order.policy, number);
   if (order === null || order.isHalted || item === undefined) return null;
   const startedAt = deps.clock.now();

@@ -246,7 +246,7 @@ export class Worker {
       settler: new Settler(leases, clock),
       ownErrors: this.#ownErrors,
       isLost: (signal: AbortSignal) => signal.reason === LOST,
-      latestOrder: (lease: Lease) => this.#orders.orderFor(lease),
+      latestOrder: (lease, begunAt) => this.#orders.orderFor(lease, begunAt),
     };
   }
 

@@ -58,6 +58,8 @@ export function startTrawl(args: readonly string[], env: Readonly<Record<string,
   return {
     ended,
     signalGroup,
+    /** The id of its process group. */
+    group: child.pid ?? 0,
     /** Resolves when stderr has shown this; rejects if the process ends without it. */
     shows(pattern: RegExp): Promise<RegExpExecArray> {
       const { promise, resolve, reject } = Promise.withResolvers<RegExpExecArray>();

@@ -21,6 +21,7 @@ export const PLANTED_BUGS: readonly Plant[] = [
   ledger('a late write replaces what was recorded', { returns: ledgers.OverwritingReturns }),
   ledger('fence tokens are used again', { leases: ledgers.SameTokenLeases }),
   { name: 'the message is acknowledged before the batch is settled', worker: ports.acksWhenItClaims },
+  { name: 'a batch is over before its last settle', worker: ports.settlesTooLate },
   ledger('counters outside the transaction', { returns: ledgers.CountersApartReturns }),
   { name: 'a partial failure of send is ignored', controller: ports.ignoresRefusedMessages },
   ledger('the reaper serves one job only', { returns: ledgers.OneJobReaperReturns }),

@@ -43,6 +43,19 @@ export function writesBytesLate({ store, clock }: Pick<WorkerPorts, 'store' | 'c
   };
 }
 
+/** Settles beside the work, and does not wait for that before the batch is over. */
+export function settlesTooLate({ leases, clock }: Pick<WorkerPorts, 'leases' | 'clock'>): Partial<WorkerPorts> {
+  return {
+    leases: {
+      ...leases,
+      async settle(parts, now) {
+        void clock.sleep(100).then(() => leases.settle(parts, now).catch(() => {}));
+        return parts.map(() => 'recorded');
+      },
+    },
+  };
+}
+
 /** Every attempt writes under the key of the first. */
 export function forgetsTheAttemptInKeys({ leases, store }: WorkerPorts): Partial<WorkerPorts> {
   const attempts = new Map<string, number>();

@@ -11,7 +11,7 @@ const LEASE = { ref: { jobId: 'a' }, jobCreatedAt: 1, policyRevision: 1 } as unk
 
 function setUp() {
   const clock = new FakeClock();
-  const job = { rate: 1, asked: 0, isLost: false };
+  const job = { rate: 1, asked: 0, isLost: false, isHalted: false };
   const limits: (number | null)[] = [];
   const errors: unknown[] = [];
   const orders = new Orders({
@@ -24,7 +24,7 @@ function setUp() {
         job.asked += 1;
         if (job.isLost) throw new Error('the call was lost');
         const policy = policySchema.parse({ throttling: { max_requests_per_second: job.rate } });
-        return { isHalted: false, excess: 0, jobCreatedAt: 1, scraperId: 's', policyRevision: 1, policy };
+        return { isHalted: job.isHalted, excess: 0, jobCreatedAt: 1, scraperId: 's', policyRevision: 1, policy };
       },
     },
   });
@@ -33,7 +33,7 @@ function setUp() {
 
 test('while an item waits, a new policy reaches the gate within the time that an order is good for', async () => {
   const { clock, job, limits, orders } = setUp();
-  await orders.orderFor(LEASE);
+  await orders.orderFor(LEASE, clock.elapsed());
   const unwatch = orders.watch('a');
   const unwatchOther = orders.watch('a');
   await clock.advance(100);
@@ -53,7 +53,7 @@ test('items that begin all the time ask often enough: those that wait ask nothin
   const { clock, job, orders } = setUp();
   const unwatch = orders.watch('a');
   for (let times = 0; times < 50; times += 1) {
-    await orders.orderFor(LEASE);
+    await orders.orderFor(LEASE, clock.elapsed());
     await clock.advance(100);
   }
   assert.ok(job.asked <= 11, `${job.asked} questions in five seconds`);
@@ -70,4 +70,19 @@ test('a question that got lost is asked again', async () => {
   await clock.advance(500);
   assert.deepEqual(limits, [1]);
   unwatch();
+});
+
+test('a job of which a batch was claimed goes on, whatever was known of it before', async () => {
+  const { clock, job, orders } = setUp();
+  job.isHalted = true;
+  const before = clock.elapsed();
+  assert.equal((await orders.orderFor(LEASE, before))?.isHalted, true);
+  job.isHalted = false;
+  // Resumed and claimed at once: the last answer is still fresh.
+  assert.equal((await orders.orderFor(LEASE, clock.elapsed()))?.isHalted, false);
+  job.isHalted = true;
+  await clock.advance(600);
+  assert.equal((await orders.orderFor(LEASE, before))?.isHalted, true);
+  await orders.orderFor(LEASE, before);
+  assert.equal(job.asked, 3, 'what was heard since the batch began is heeded');
 });

@@ -8,8 +8,8 @@ const FULL_FRAME_CHARS = 256 * 1024;
 /** Leaves room for brackets, and for characters that take three bytes. */
 const MAX_ENTRY_CHARS = Math.floor((MAX_FRAME_BYTES - 1024) / 3);
 
-/** How long an entry that nobody waits for stays here without another one to go with. */
-const LATER_MS = 10;
+/** How long an entry that nobody waits for stays here without another one to go with: as long as settles are gathered. */
+const LATER_MS = 100;
 
 /**
  * What to send on a connection. Entries that come together are sent together in as few frames as possible, because a

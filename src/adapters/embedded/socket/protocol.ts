@@ -1,5 +1,5 @@
-import { z } from 'zod';
-import { StorageTrouble, type TroubleKind } from '../../../ports/storage-trouble.ts';
+import { isRecord } from '../../../domain/is-record.ts';
+import { StorageTrouble, TROUBLE_KINDS, type TroubleKind } from '../../../ports/storage-trouble.ts';
 import { ProtocolError } from './frame.ts';
 
 /**
@@ -19,15 +19,15 @@ export const PROTOCOL_VERSION = 14;
 /** A peer that has not sent or answered hello by then is not one of us. */
 export const HELLO_MS = 10_000;
 
-export const helloSchema = z.tuple([
-  z.literal('hello'),
-  z.object({ protocol: z.number(), worker: z.string().min(1).max(200), role: z.enum(['main', 'heartbeat']) }),
-]);
-
-export const welcomeSchema = z.union([
-  z.tuple([z.literal('welcome'), z.object({ protocol: z.number() })]),
-  z.tuple([z.literal('refuse'), z.string()]),
-]);
+/** What the owner answers to hello; `refused` says why, if it does. Without a schema: see heartbeat-connection.ts. */
+export function readWelcome(message: unknown): { readonly refused: string | null } {
+  if (Array.isArray(message) && message.length === 2) {
+    const [kind, said]: unknown[] = message;
+    if (kind === 'welcome' && isRecord(said) && typeof said['protocol'] === 'number') return { refused: null };
+    if (kind === 'refuse' && typeof said === 'string') return { refused: said };
+  }
+  throw new ProtocolError('it did not begin with welcome');
+}
 
 /** The entries of a message of this kind; null if it is of another. */
 export function entriesOf(message: unknown, kind: 'calls' | 'replies'): readonly unknown[][] | null {
@@ -53,18 +53,14 @@ export function sendableError(error: unknown): SentError {
   return { name: 'Error', message: String(error) };
 }
 
-const sentErrorSchema = z.object({
-  name: z.string(),
-  message: z.string(),
-  kind: z.enum(['full', 'io', 'broken']).optional(),
-});
-
 /** The error as the caller should see it: StorageTrouble becomes one again; others keep name and message. */
 export function receivedError(sent: unknown): Error {
-  const parsed = sentErrorSchema.safeParse(sent);
-  if (!parsed.success) return new ProtocolError('the owner answered with an error that is none');
-  const { name, message, kind } = parsed.data;
-  if (name === 'StorageTrouble') return new StorageTrouble(kind ?? 'io', message);
+  if (!isRecord(sent) || typeof sent['name'] !== 'string' || typeof sent['message'] !== 'string') {
+    return new ProtocolError('the owner answered with something that is not an error');
+  }
+  const { name, message, kind } = sent;
+  if (name === 'StorageTrouble')
+    return new StorageTrouble(TROUBLE_KINDS.find((each) => each === kind) ?? 'io', message);
   const error = new Error(message);
   error.name = name;
   return error;

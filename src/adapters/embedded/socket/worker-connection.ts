@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net';
+import { z } from 'zod';
 import { ChangingRoom } from '../../../domain/changing-room.ts';
 import type { Lane } from '../../../domain/lane.ts';
 import type { Room } from '../../../domain/slot-share.ts';
@@ -18,8 +19,13 @@ import type { Taken } from '../../../ports/work-source.ts';
 import { BadCall, room } from './call-arguments.ts';
 import { FrameReader, ProtocolError } from './frame.ts';
 import { Outbox } from './outbox.ts';
-import { entriesOf, HELLO_MS, helloSchema, PROTOCOL_VERSION, sendableError } from './protocol.ts';
+import { entriesOf, HELLO_MS, PROTOCOL_VERSION, sendableError } from './protocol.ts';
 import { type CallContext, findCall, type Role, UNANSWERED } from './worker-calls.ts';
+
+const helloSchema = z.tuple([
+  z.literal('hello'),
+  z.object({ protocol: z.number(), worker: z.string().min(1).max(200), role: z.enum(['main', 'heartbeat']) }),
+]);
 
 /** No worker has this many calls open at once; beyond it we stop reading, and the worker has to wait. */
 const MAX_OPEN_CALLS = 20_000;
