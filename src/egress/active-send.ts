@@ -25,7 +25,12 @@ export class ActiveSend implements Watched {
   dueAt = Number.POSITIVE_INFINITY;
   /** Null while it may continue. */
   stopped: Stop | null = null;
-  readonly #visit: Visit;
+  /**
+   * Null once it has ended. Nothing else of the visit is kept: V8 may hold what was once in a Set until the next full
+   * collection, because tables that a Set has outgrown refer to their successors; and a visit leads to its whole page.
+   */
+  #signal: AbortSignal | null;
+  readonly #totalMs: number;
   readonly #watch: DeadlineWatch;
   readonly #clock: Clock;
   readonly #startedAt: number;
@@ -35,13 +40,14 @@ export class ActiveSend implements Watched {
   #stepMs = 0;
   #stop: (() => void) | null = null;
 
-  constructor(visit: Visit, watch: DeadlineWatch, clock: Clock) {
-    this.#visit = visit;
+  constructor({ signal, deadlines }: Visit, watch: DeadlineWatch, clock: Clock) {
+    this.#signal = signal;
+    this.#totalMs = deadlines.totalMs;
     this.#watch = watch;
     this.#clock = clock;
     this.#startedAt = clock.elapsed();
-    this.#totalDueAt = this.#startedAt + visit.deadlines.totalMs;
-    visit.signal.addEventListener('abort', this.#onAbort);
+    this.#totalDueAt = this.#startedAt + this.#totalMs;
+    signal.addEventListener('abort', this.#onAbort);
   }
 
   /** Excludes the time spent at host gates. */
@@ -107,7 +113,7 @@ export class ActiveSend implements Watched {
   expire(): void {
     const message =
       this.#step === null || this.dueAt >= this.#totalDueAt
-        ? `not done within ${this.#visit.deadlines.totalMs} ms, redirects included`
+        ? `not done within ${this.#totalMs} ms, redirects included`
         : LATE[this.#step](this.#stepMs);
     this.stop({ kind: 'failed', failure: failure('timeout', message) });
   }
@@ -115,7 +121,8 @@ export class ActiveSend implements Watched {
   end(): void {
     this.#stop = null;
     this.#watch.remove(this);
-    this.#visit.signal.removeEventListener('abort', this.#onAbort);
+    this.#signal?.removeEventListener('abort', this.#onAbort);
+    this.#signal = null;
   }
 
   readonly #onAbort = (): void => this.stop({ kind: 'aborted' });

@@ -20,6 +20,8 @@ export type Fetched =
 export interface FetchDeps {
   readonly http: HttpClient;
   readonly habits: SiteHabits;
+  /** Whether links are asked for. */
+  readonly withLinks: boolean;
 }
 
 /** Markdown if available, otherwise HTML: a server without Markdown ignores the first. */
@@ -28,7 +30,7 @@ export const HTML_ONLY = 'text/html, application/xhtml+xml;q=0.9, */*;q=0.5';
 
 /** Reads a page over HTTP: the site's own Markdown if it has some, otherwise the content of the HTML. */
 export async function fetchContent(deps: FetchDeps, wanted: WantedPage, cached: CachedPage | null): Promise<Fetched> {
-  const { habits } = deps;
+  const { habits, withLinks } = deps;
   const { site, url } = wanted;
   const offer = offerOf(site, habits);
   const aside = markdownUrl(url);
@@ -42,7 +44,7 @@ export async function fetchContent(deps: FetchDeps, wanted: WantedPage, cached: 
   if (page.status === 304) return { kind: 'same', validators: validatorsOf(page) };
   if (isMarkdown(page.headers['content-type'], page.url, page.body)) {
     if (offer === 'unknown') habits.offer = 'accept';
-    return markdownContent(page, url);
+    return markdownContent(page, url, withLinks);
   }
   if (offer === 'unknown') {
     habits.offer = 'none';
@@ -52,7 +54,7 @@ export async function fetchContent(deps: FetchDeps, wanted: WantedPage, cached: 
       return found;
     }
   }
-  return htmlContent(page, wanted);
+  return htmlContent(page, wanted, withLinks);
 }
 
 /** Null if the site has no Markdown there. */
@@ -60,7 +62,7 @@ async function fetchMarkdown(deps: FetchDeps, url: string, cached: CachedPage | 
   const page = await ask(deps, url, 'text/markdown, text/plain;q=0.9', cached, [400, 403, 404, 406, 410, 500, 501]);
   if (page.status === 304) return { kind: 'same', validators: validatorsOf(page) };
   if (page.status !== 200 || !isMarkdown(page.headers['content-type'], page.url, page.body)) return null;
-  return page.body.trim() === '' ? null : markdownContent(page, url);
+  return page.body.trim() === '' ? null : markdownContent(page, url, deps.withLinks);
 }
 
 async function ask(
@@ -82,14 +84,14 @@ function validatorsOf({ headers }: Page): Validators {
   return { etag: headers['etag'] ?? null, lastModified: headers['last-modified'] ?? null };
 }
 
-function markdownContent(page: Page, url: string): Fetched {
+function markdownContent(page: Page, url: string, withLinks: boolean): Fetched {
   const markdown = page.body.replaceAll('\r\n', '\n').trim();
   const content = { markdown: markdown === '' ? '' : `${markdown}\n`, title: titleOfMarkdown(markdown), url };
-  const links = () => readLlmsTxt(markdown, page.url)?.urls ?? [];
+  const links = withLinks ? (readLlmsTxt(markdown, page.url)?.urls ?? []) : [];
   return { kind: 'content', content: { ...content, source: 'markdown', validators: validatorsOf(page), links } };
 }
 
-function htmlContent(page: Page, { site, url }: WantedPage): Fetched {
+function htmlContent(page: Page, { site, url }: WantedPage, withLinks: boolean): Fetched {
   const selector = cssOf(site.config.content.selector);
   const html = page.body;
   const converted = toMarkdown(html, { url: page.url, ...(selector === undefined ? {} : { selector }) });
@@ -100,7 +102,8 @@ function htmlContent(page: Page, { site, url }: WantedPage): Fetched {
     kind: 'content',
     content: {
       ...{ markdown, title: title === '' ? null : title, url, source: 'html', validators },
-      links: () => converted.links,
+      // Read at once or never: `converted` holds the whole document, which must not live as long as the item.
+      links: withLinks ? converted.links : [],
     },
   };
 }

@@ -29,6 +29,6 @@ export interface ReadContent {
   readonly url: string;
   readonly source: ContentSource;
   readonly validators: Validators;
-  /** Pages that it links to, wherever they are; navigation included, if it was read as HTML. */
-  links(): readonly string[];
+  /** Pages that it links to, wherever they are; navigation included, if it was read as HTML. Empty unless asked for. */
+  readonly links: readonly string[];
 }

@@ -31,7 +31,7 @@ export async function readInBrowser(
   const read = isCopied ? await readCopied(tab, url, content) : await readRendered(tab, url, content);
   if (read === null || !withLinks) return read;
   const links = await readTabLinks(tab);
-  return { ...read, links: () => links };
+  return { ...read, links };
 }
 
 /** Pages that the page links to, as it is now. */
@@ -60,7 +60,7 @@ async function readCopied(tab: Tab, url: string, content: ContentConfig): Promis
   const copied = (await takeCopied(tab.page))?.replaceAll('\r\n', '\n').trim() ?? '';
   if (copied === '') return null;
   const title = titleOfMarkdown(copied) ?? (await titleOf(tab));
-  return { markdown: `${copied}\n`, title, url, source: 'clipboard', validators: NO_VALIDATORS, links: noLinks };
+  return { markdown: `${copied}\n`, title, url, source: 'clipboard', validators: NO_VALIDATORS, links: [] };
 }
 
 async function readRendered(tab: Tab, url: string, { selector }: ContentConfig): Promise<ReadContent | null> {
@@ -77,11 +77,9 @@ async function readRendered(tab: Tab, url: string, { selector }: ContentConfig):
 
 function contentOf(markdown: string, title: string, url: string): ReadContent | null {
   if (markdown.trim() === '') return null;
-  const known = { title: title === '' ? null : title, url, validators: NO_VALIDATORS, links: noLinks };
+  const known = { title: title === '' ? null : title, url, validators: NO_VALIDATORS, links: [] };
   return { markdown, source: 'browser', ...known };
 }
-
-const noLinks = () => [];
 
 async function titleOf(tab: Tab): Promise<string | null> {
   const title = (await tab.page.title()).trim();

@@ -58,7 +58,7 @@ export function sitePageScraper({ id, name, version, description }: ScraperSumma
       const end = await readPage(context, page, isUsable ? known.cached : null, links !== null);
       const result = await concluded(context, page, known, end);
       if (links === null || result.kind !== 'scraped' || tools.siteTools === null) return result;
-      const found = end.content === null ? links.known : [...end.content.links(), ...end.navigation];
+      const found = end.content === null ? links.known : [...end.content.links, ...end.navigation];
       const kept = await keepLinks(tools.siteTools, page, found ?? [], context.now());
       return { ...result, ...finds(context, page, kept) };
     },
@@ -194,7 +194,7 @@ async function readByHttp(
   let isBare = false;
   let at: number | null = null;
   const result = await visitByHttp(context, async (http, send) => {
-    const fetched = await fetchContent({ http, habits }, page, cached?.page ?? null);
+    const fetched = await fetchContent({ http, habits, withLinks }, page, cached?.page ?? null);
     if (fetched.kind === 'bare') {
       isBare = true;
       throw new ScrapeFailure(EMPTY);
