@@ -20,7 +20,7 @@ import { KeptContexts } from '../../src/scraping/browser/kept-contexts.ts';
 import { Suspects } from '../../src/scraping/browser/suspects.ts';
 import type { Signs } from '../../src/scraping/page/signs.ts';
 import type { ScrapeContext, ScrapeResult, Scraper, ScrapeTools } from '../../src/scraping/scraper.ts';
-import { SPARING_ARGS } from '../../src/sessions/local/sparing-args.ts';
+import { sparingArgs } from '../../src/sessions/local/sparing-args.ts';
 import { contextOf, webTools } from '../scraping/http-support.ts';
 import { policyOf } from '../support/builders.ts';
 import { testChromium } from '../support/chromium.ts';
@@ -52,7 +52,7 @@ export function browserTools({
     async open(options) {
       if (session === null || session.gone.aborted) {
         // One for all that ask at the same time.
-        starting ??= startBrowser([...SPARING_ARGS, ...egress.launchArgs]);
+        starting ??= startBrowser(egress.launchArgs);
         session = await starting;
         starting = null;
       }
@@ -78,7 +78,7 @@ async function startBrowser(args: readonly string[]): Promise<BrowserSession & {
   const { path, sandbox } = await testChromium();
   const server = await chromium.launchServer({
     executablePath: path,
-    args: [...args],
+    args: [...sparingArgs({ sandbox, headless: true }), ...args],
     ...{ handleSIGHUP: false, handleSIGINT: false, handleSIGTERM: false, chromiumSandbox: sandbox },
   });
   const browser: Browser = await chromium.connect(server.wsEndpoint());

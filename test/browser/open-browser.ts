@@ -12,7 +12,7 @@ import type { BrowserVisit } from '../../src/egress/browser/browser-visit.ts';
 import type { ReachDeps } from '../../src/egress/reach.ts';
 import { parseRoutes } from '../../src/egress/routes.ts';
 import { OPEN_GATE } from '../../src/ports/host-gate.ts';
-import { SPARING_ARGS } from '../../src/sessions/local/sparing-args.ts';
+import { sparingArgs } from '../../src/sessions/local/sparing-args.ts';
 import { testChromium } from '../support/chromium.ts';
 
 /** A browser of this machine, and the way out that its pages have; see `closeBrowsers`. */
@@ -62,7 +62,9 @@ export async function openBrowser(
   const clock = new SystemClock();
   const rules = new AddressRules(parseAddressRanges(allowed));
   const egress = openBrowserEgress({ rules, routes: parseRoutes(''), clock, ...parts });
-  const browser = await sharedChromium([...SPARING_ARGS, ...egress.launchArgs, ...args]);
+  const { sandbox } = await testChromium();
+  const sparing = sparingArgs({ sandbox, headless: true });
+  const browser = await sharedChromium([...sparing, ...egress.launchArgs, ...args]);
   return {
     browser,
     egress,

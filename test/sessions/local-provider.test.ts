@@ -1,17 +1,22 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { after, test } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { BrowserUnavailable } from '../../src/ports/browser-provider.ts';
+import { statOf } from '../../src/sessions/local/process-group.ts';
 import { testChromium } from '../support/chromium.ts';
 import { isRunning, processesWith } from '../support/processes.ts';
 import { untilTrue } from '../support/until.ts';
 import { localProvider, OPTIONS, patience } from './local-support.ts';
+
+/** A field of /proc/<pid>/stat after the name, and what it is for batch work (sched(7)). */
+const POLICY = 38;
+const SCHED_BATCH = '3';
 
 const isEnded = (pids: readonly number[]) => pids.every((pid) => !isRunning(pid));
 
@@ -26,6 +31,18 @@ test('a session is a browser with its processes and memory, and nothing of it is
   const pids = session.pids();
   assert.ok(pids.length >= 2 && pids.every(isRunning), 'the browser and its page are processes');
   assert.ok((session.memoryBytes() ?? 0) > 20e6);
+  if (process.platform === 'linux') {
+    const { sandbox } = await testChromium();
+    const commands = pids.map((pid) => readFileSync(`/proc/${pid}/cmdline`, 'latin1'));
+    const drawing = commands.filter((command) => command.includes('--type=gpu-process'));
+    assert.equal(drawing.length, sandbox ? 1 : 0, 'only in a sandbox has drawing a process of its own');
+    const policies = pids.map((pid) => statOf(pid)[POLICY]);
+    assert.deepEqual(
+      policies,
+      pids.map(() => SCHED_BATCH),
+      'to the scheduler, all of them are batch work',
+    );
+  }
   // Traces are written into the folder of the session, too, which goes away with it.
   await page.context().tracing.start({ snapshots: true });
   assert.match(readdirSync(temporaryDir, { recursive: true }).join(), /\.(trace|network)\b/);

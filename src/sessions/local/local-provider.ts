@@ -12,7 +12,7 @@ import { within } from '../../ports/within.ts';
 import type { Chromium } from '../chromium/prove-chromium.ts';
 import { endLocally, LocalSession } from './local-session.ts';
 import { SessionFolders } from './session-folders.ts';
-import { SPARING_ARGS } from './sparing-args.ts';
+import { sparingArgs } from './sparing-args.ts';
 
 const START = fileURLToPath(new URL('./start-chromium', import.meta.url));
 
@@ -91,12 +91,13 @@ function launchOptions(
   folder: string,
   { headless, slowMs, openMs, args, proxy }: BrowserOptions,
 ): LaunchOptions {
+  const { path, sandbox } = found;
   return {
     executablePath: START,
-    args: [`--trawl-session=${folder}`, `--trawl-chromium=${found.path}`, ...SPARING_ARGS, ...args],
+    args: [`--trawl-session=${folder}`, `--trawl-chromium=${path}`, ...sparingArgs({ sandbox, headless }), ...args],
     headless,
     slowMo: slowMs,
-    chromiumSandbox: found.sandbox,
+    chromiumSandbox: sandbox,
     timeout: openMs,
     // Downloads and traces, until they are fetched.
     ...{ artifactsDir: folder, tracesDir: folder },
