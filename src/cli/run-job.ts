@@ -127,7 +127,9 @@ class Run {
       if (found === null) await this.#create(choice);
       else {
         scraperChange = this.#scraperChange(found);
-        finishedBefore = (await this.#takeUp(found)).progress.completed;
+        // Workers may be running: by the time `found` was read, they may have finished items of this run.
+        finishedBefore = this.#service.finishedBefore.get(found.job_id) ?? found.progress.completed;
+        await this.#takeUp(found);
       }
       added = await this.#fill(found);
       isFilled = true;
@@ -212,7 +214,7 @@ class Run {
   }
 
   /** Continues the job of an earlier run. */
-  async #takeUp(found: JobAnswer): Promise<JobAnswer> {
+  async #takeUp(found: JobAnswer): Promise<void> {
     const { list, config, policy } = this.#request;
     const { api } = this.#client;
     const path = jobPath(found.job_id);
@@ -231,7 +233,6 @@ class Run {
     const isStopped = found.status === 'failed' || found.status === 'paused';
     // A pause for storage ends by itself.
     if (isStopped && found.reason?.code !== 'storage') await api.post(`${path}/resume`);
-    return await api.get<JobAnswer>(path);
   }
 
   async #reopenFailed(jobId: string): Promise<number> {

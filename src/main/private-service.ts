@@ -3,6 +3,7 @@ import { apiSocketPath } from '../adapters/embedded/socket/socket-path.ts';
 import type { Config } from '../config.ts';
 import type { ApiAddress } from '../contract/client/api-client.ts';
 import type { ClientClock } from '../contract/client/client-clock.ts';
+import { finishedOf } from '../domain/counts.ts';
 import type { JobRecord } from '../domain/job.ts';
 import type { Lane } from '../domain/lane.ts';
 import type { PoolChange } from '../worker/pool.ts';
@@ -14,6 +15,8 @@ import { socketFetch } from './socket-fetch.ts';
 export interface PrivateService {
   readonly address: ApiAddress;
   readonly clock: ClientClock;
+  /** How many items of its newest jobs were finished before any worker was started, by the id of the job. */
+  readonly finishedBefore: ReadonlyMap<string, number>;
   /** For a service that may have had nothing to do when it was opened; otherwise they are already running. */
   startWorkers(): void;
   /** Ends the worker processes: they finish or give back what they have. */
@@ -55,9 +58,12 @@ export async function openPrivateService(
     await engine.stop();
   };
   try {
+    const jobs = await newestJobs(engine);
+    const finishedBefore = new Map(jobs.map(({ jobId, counts }) => [jobId, finishedOf(counts)]));
     // They take as long to start as the API, and can start in parallel.
-    if (await isWorkCertain(engine, isWanted)) startWorkers();
-    return { address: await listen(engine, config), clock: engine.clock, startWorkers, stopWorkers, stop };
+    if (isWorkCertain(jobs, isWanted)) startWorkers();
+    const address = await listen(engine, config);
+    return { address, clock: engine.clock, finishedBefore, startWorkers, stopWorkers, stop };
   } catch (error) {
     await stop();
     throw error;
@@ -71,11 +77,15 @@ export async function openPrivateService(
 
 const JOBS = 100;
 
-/** Whether the data directory has no jobs yet, or unfinished ones that are all wanted. */
-async function isWorkCertain({ ledger }: Engine, isWanted: PrivateWorkers['isWanted']): Promise<boolean> {
+async function newestJobs({ ledger }: Engine): Promise<readonly JobRecord[]> {
   const { entries } = await ledger.jobs({ status: null, page: { after: null, limit: JOBS } });
-  const unfinished = entries.filter(({ status }) => status !== 'completed' && status !== 'cancelled');
-  return entries.length === 0 || (unfinished.length > 0 && unfinished.every(isWanted));
+  return entries;
+}
+
+/** Whether the data directory has no jobs yet, or unfinished ones that are all wanted. */
+function isWorkCertain(jobs: readonly JobRecord[], isWanted: PrivateWorkers['isWanted']): boolean {
+  const unfinished = jobs.filter(({ status }) => status !== 'completed' && status !== 'cancelled');
+  return jobs.length === 0 || (unfinished.length > 0 && unfinished.every(isWanted));
 }
 
 async function listen(engine: Engine, { dataDir, maxBodyBytes }: Config): Promise<ApiAddress> {
