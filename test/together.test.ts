@@ -12,7 +12,7 @@ test('npm test runs every test file once: by itself, or together with the others
   const { scripts } = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8'));
   const patterns = [...(scripts.test as string).matchAll(/"(test\/[^"]+)"/g)].map(([, pattern = '']) => pattern);
   const alone = patterns.flatMap(testsIn);
-  const sources = testsIn('test/together/*.test.ts').map((file) => readFileSync(new URL(file, ROOT), 'utf8'));
+  const sources = testsIn('test/_together/*.test.ts').map((file) => readFileSync(new URL(file, ROOT), 'utf8'));
   const together = sources.flatMap((source) => testsIn(`test/${/importTests\('(.+)'\)/.exec(source)?.[1]}`));
   assert.ok(alone.length > 0 && together.length > 0);
   assert.deepEqual([...alone, ...together].sort(), [...testsIn('test/**/*.test.ts')].sort());

@@ -9,6 +9,7 @@ import { hostCases } from './suite/host-cases.ts';
 import { recordedJobCases } from './suite/recording-cases.ts';
 import { siteCases } from './suite/site-cases.ts';
 import { sitePageCases } from './suite/site-page-cases.ts';
+import '../support/warm-workers.ts';
 
 /**
  * One service for all of them: starting one on AWS, with its worker, costs more than most of these cases. That every process hears

@@ -5,6 +5,7 @@ import { after } from 'node:test';
 import { type Config, loadConfig } from '../../src/config.ts';
 import type { BackendKind } from '../../src/main/backend.ts';
 import { type Engine, openEngine } from '../../src/main/engine.ts';
+import '../support/warm-workers.ts';
 
 /** An answer of the API, its JSON parsed where it is some. */
 export interface Answer {

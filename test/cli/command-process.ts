@@ -1,3 +1,5 @@
+import '../support/warm-workers.ts';
+
 /**
  * One process that carries out commands of `trawl` one after another, as its parent orders them: `src/cli/main.ts` is
  * evaluated for each, and everything it imports is loaded once. A command sees its own arguments, environment, folder

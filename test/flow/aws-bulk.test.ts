@@ -7,6 +7,7 @@ import { detailCount, startLinkedSite } from '../models/linked-site.ts';
 import { startAwsService } from '../support/aws/service.ts';
 import { sized } from '../support/sized.ts';
 import { untilFinished, untilJob } from './engine.ts';
+import '../support/warm-workers.ts';
 
 const PAGES = sized({ quick: 36, slow: 240 });
 const CONTAINERS = 6;
@@ -98,6 +99,11 @@ test('a list is pulled on AWS: batches, cache, failures and results, and a worke
 
   const { json: stats } = await service.ask('GET', '/cache/stats');
   assert.match(JSON.stringify(stats), new RegExp(`"pages":${PAGES},"assets":1`));
+  // A worker that was killed between noting a failure and settling its item leaves it noted: the next one notes it again.
+  const { json: noted } = await service.ask('GET', '/errors/docs');
+  const failuresOf = (answer: unknown) => Number(/"path":"\/gone"[^}]*"count":(\d+)/.exec(JSON.stringify(answer))?.[1]);
+  const failures = failuresOf(noted);
+  assert.ok(failures === 1 || failures === 2, JSON.stringify(noted));
   seen.length = 0;
   for (const next of ['second', 'third', 'fourth']) {
     await pull(next);
@@ -105,7 +111,7 @@ test('a list is pulled on AWS: batches, cache, failures and results, and a worke
   }
   assert.deepEqual(
     seen.map(({ path }) => path),
-    ['/gone', '/gone'],
+    Array.from({ length: 3 - failures }, () => '/gone'),
     'what is cached is not asked for, and what failed three times is left alone',
   );
   const fourth = (await service.ask('GET', '/jobs/fourth')).json as BulkJobAnswer;

@@ -6,6 +6,7 @@ import { type Config, loadConfig } from '../../src/config.ts';
 import type { EngineEvent } from '../../src/controller/engine/events.ts';
 import type { JobRecord } from '../../src/domain/job.ts';
 import { type Engine, openEngine } from '../../src/main/engine.ts';
+import '../support/warm-workers.ts';
 
 /** A data directory of its own, removed when the test file is done. */
 export function tempDataDir(): string {
