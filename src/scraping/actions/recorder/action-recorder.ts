@@ -85,7 +85,7 @@ export class ActionRecorder {
     const noteGoing = (url: string) => {
       if (!/^https?:/.test(url)) return;
       const at = this.#now();
-      this.#await(history.goneBy().then((how) => this.#add(page, { type: 'went', url, how }, at)));
+      this.#await(history.goneBy(url).then((how) => this.#add(page, { type: 'went', url, how }, at)));
     };
     session.on('Page.frameNavigated', ({ frame }) => {
       if (frame.parentId === undefined) noteGoing(frame.url);
