@@ -1,5 +1,5 @@
 import { promisify } from 'node:util';
-import { zstdCompress, zstdCompressSync, zstdDecompress } from 'node:zlib';
+import { constants, zstdCompress, zstdCompressSync, zstdDecompress } from 'node:zlib';
 import type { Packing } from '../ports/compose-page-cache.ts';
 
 const packElsewhere = promisify(zstdCompress);
@@ -8,17 +8,19 @@ const unpackElsewhere = promisify(zstdDecompress);
 /** Below this, compressing takes less than the trip to another thread and back. Above it, it would delay everything else. */
 const IN_PLACE_CHARS = 256 * 1024;
 
+const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
+
 /** More than a page may have. */
 const MAX_BYTES = 1024 * 1024 * 1024;
 
 /**
  * How contents of cached pages are packed. Only Trawl reads them, so they need not be gzip, as artifacts are: 14 KB of Markdown
- * take 120 to 180 µs with zstd, and 230 to 340 with gzip at the level of artifacts, which makes them 2 % larger.
+ * take 59 µs, 70 at the next level that differs, which makes them 2.5 % smaller, and 138 with gzip, which makes them 0.6 % smaller.
  */
 export const pagePacking: Packing = {
   pack(text) {
     const bytes = Buffer.from(text);
-    return text.length < IN_PLACE_CHARS ? zstdCompressSync(bytes) : packElsewhere(bytes);
+    return text.length < IN_PLACE_CHARS ? zstdCompressSync(bytes, FAST) : packElsewhere(bytes, FAST);
   },
   unpack: async (bytes) => (await unpackElsewhere(bytes, { maxOutputLength: MAX_BYTES })).toString(),
 };

@@ -11,7 +11,7 @@ import {
 } from '../domain/cached-page.ts';
 import { everySiteRow, listSiteRows } from './list-site-rows.ts';
 import type { NewContent, PageCache, PageIndex, PageRecord, WorkerPageCache } from './page-cache.ts';
-import { BytesDamaged, KeyTaken, type Put, type ResultStore } from './result-store.ts';
+import { BytesDamaged, type Put, type ResultStore } from './result-store.ts';
 import type { RowName, SiteRows } from './site-rows.ts';
 
 export interface WorkerCacheParts {
@@ -62,7 +62,7 @@ export function composeWorkerPageCache({ index, store, digest, packing }: Worker
       const packed = packing.pack(text);
       puts.push({ key, body: packed instanceof Promise ? await packed : packed, ...AS_IT_IS });
     }
-    await putBodies(store, puts);
+    if (puts.length > 0) await store.putAll(puts);
     return news;
   }
 
@@ -87,18 +87,11 @@ export function composeWorkerPageCache({ index, store, digest, packing }: Worker
   }
 }
 
-const AS_IT_IS = { contentType: 'application/zstd', encoding: 'identity', ifTaken: 'keep' } as const;
-
-/** Contents are new, or identical to what is stored. If other bytes are there, they are damaged, or another version packed them. */
-async function putBodies(store: ResultStore, puts: readonly Put[]): Promise<void> {
-  if (puts.length === 0) return;
-  try {
-    await store.putAll(puts);
-  } catch (error) {
-    if (!(error instanceof KeyTaken)) throw error;
-    await store.putAll(puts.map((put) => ({ ...put, ifTaken: 'replace' as const })));
-  }
-}
+/**
+ * Contents are new, or identical to what is stored. If other bytes are there, they are damaged, or another version packed
+ * them.
+ */
+const AS_IT_IS = { contentType: 'application/zstd', encoding: 'identity', ifTaken: 'replace' } as const;
 
 /** The index, for the process that owns the rows. */
 export function composePageIndex(rows: SiteRows<CachedEntry>): PageIndex {

@@ -153,7 +153,7 @@ inRoom('a disk that fails to move a job is storage trouble, and the job is still
 inRoom('the place for what is unfinished is made again where somebody removed it', async (room) => {
   const { root, store } = room;
   await putItems(room, 2);
-  await nodeDisk.promises.rmdir(join(root, '.tmp'));
+  await nodeDisk.promises.rm(join(root, '.tmp'), { recursive: true });
   assert.equal(await store.removeAll('job/'), 4);
   assert.equal(nodeDisk.existsSync(join(root, 'job')), false);
 });

@@ -40,6 +40,12 @@ export function failing(code: string): () => never {
   };
 }
 
+/** Paths of what processes have begun and not finished, without the folders that they have for it. */
 export async function unfinished(root: string): Promise<string[]> {
-  return readdir(join(root, '.tmp')).catch(() => []);
+  const entries = await readdir(join(root, '.tmp'), { withFileTypes: true }).catch(() => []);
+  const inside = async (entry: (typeof entries)[number]) => {
+    if (!entry.isDirectory() || entry.name.startsWith('removed-')) return [entry.name];
+    return (await readdir(join(root, '.tmp', entry.name))).map((name) => join(entry.name, name));
+  };
+  return (await Promise.all(entries.map(inside))).flat();
 }

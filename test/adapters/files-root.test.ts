@@ -61,9 +61,10 @@ test('a folder in its place, like a mount point without its disk, gets nothing',
   await mkdir(root);
   await assertTrouble(store);
   assert.deepEqual(await readdir(root), []);
-  await mkdir(join(root, '.tmp'));
+  await mkdir(join(root, '.tmp/of-another-process'), { recursive: true });
   await assertTrouble(store);
-  await rmdir(join(root, '.tmp'));
+  assert.deepEqual(await readdir(join(root, '.tmp')), ['of-another-process']);
+  await rm(join(root, '.tmp'), { recursive: true });
   await rmdir(root);
   await rename(away, root);
   assert.ok(await store.get('job/a'));

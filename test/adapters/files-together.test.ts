@@ -159,13 +159,13 @@ inRoom('a folder that a dead process left unfinished is swept up, and a young on
   const { root, clock, store } = room;
   await store.putAll(itemPuts());
   for (const name of ['old', 'young']) {
-    await mkdir(join(root, '.tmp', name));
-    await writeFile(join(root, '.tmp', name, 'data.json'), 'half');
+    await mkdir(join(root, '.tmp/dead', name), { recursive: true });
+    await writeFile(join(root, '.tmp/dead', name, 'data.json'), 'half');
   }
   const longAgo = clock.now() / 1000 - 7200;
-  await utimes(join(root, '.tmp/old'), longAgo, longAgo);
+  await utimes(join(root, '.tmp/dead/old'), longAgo, longAgo);
   assert.equal(await store.sweep(), 1);
-  assert.deepEqual(await unfinished(root), ['young']);
+  assert.deepEqual(await unfinished(root), ['dead/young']);
   assert.equal(await contentOf(root, 'job/items/a/data.json'), '{}');
 });
 

@@ -283,6 +283,23 @@ inRoom('what a dead process left unfinished is swept up, and what is young is no
   assert.notEqual(await store.get('job/a.html'), null);
 });
 
+inRoom(
+  'the empty folder of a process is swept up when it is old, and made again by one that was idle',
+  async (room) => {
+    const { root, clock, store } = room;
+    await store.put('job/a.html', HTML, KEEP);
+    const [own = ''] = await readdir(join(root, '.tmp'));
+    await mkdir(join(root, '.tmp/dead'));
+    await mkdir(join(root, '.tmp/young'));
+    const longAgo = clock.now() / 1000 - 7200;
+    for (const name of [own, 'dead']) await utimes(join(root, '.tmp', name), longAgo, longAgo);
+    assert.equal(await store.sweep(), 0, 'none of them held anything');
+    assert.deepEqual(await readdir(join(root, '.tmp')), ['young']);
+    await store.put('job/b.html', HTML, KEEP);
+    assert.deepEqual((await readdir(join(root, '.tmp'))).sort(), [own, 'young'].sort());
+  },
+);
+
 inRoom('leftovers are swept again and again while the store is open', async ({ root, clock, store }) => {
   await store.put('job/a.html', HTML, KEEP);
   const stop = new AbortController();
@@ -293,7 +310,9 @@ inRoom('leftovers are swept again and again while the store is open', async ({ r
     const longAgo = clock.now() / 1000 - 7200;
     await utimes(join(root, '.tmp', name), longAgo, longAgo);
     await clock.advance(60_000);
-    while ((await unfinished(root)).length > 0);
+    // It sleeps again once it has swept everything.
+    while (clock.sleepers === 0) await clock.turn();
+    assert.deepEqual(await unfinished(root), []);
   }
   stop.abort();
   await sweeping;

@@ -152,7 +152,7 @@ export class FileResultStore implements ResultStore {
   /** Throws StorageTrouble if nothing can be written now. */
   async probe(): Promise<void> {
     try {
-      this.#unfinished.withFile(new Uint8Array(PROBE_BYTES), () => true);
+      this.#unfinished.withFile(new Uint8Array(PROBE_BYTES), () => {}, 'leaves it');
     } catch (error) {
       throw asStorageTrouble(this.#root.explain(error), 'cannot write results');
     }

@@ -33,13 +33,13 @@ export async function fetchContent(deps: FetchDeps, wanted: WantedPage, cached: 
   const { habits, withLinks } = deps;
   const { site, url } = wanted;
   const offer = offerOf(site, habits);
-  const aside = markdownUrl(url);
-  // The cached content came from there, and its validators mean something only there.
-  if (offer === 'suffix' || (offer === 'unknown' && cached?.url === aside)) {
-    const found = await fetchMarkdown(deps, aside, cached?.url === aside ? cached : null);
+  // If the cached content came from there, its validators mean something only there.
+  const isAside = cached !== null && cached.url === markdownUrl(url);
+  if (offer === 'suffix' || (offer === 'unknown' && isAside)) {
+    const found = await fetchMarkdown(deps, markdownUrl(url), isAside ? cached : null);
     if (found !== null) return found;
   }
-  const known = cached !== null && cached.url !== aside ? cached : null;
+  const known = isAside ? null : cached;
   const page = await ask(deps, url, offer === 'none' || offer === 'suffix' ? HTML_ONLY : WANTED, known);
   if (page.status === 304) return { kind: 'same', validators: validatorsOf(page) };
   if (isMarkdown(page.headers['content-type'], page.url, page.body)) {
@@ -48,7 +48,7 @@ export async function fetchContent(deps: FetchDeps, wanted: WantedPage, cached: 
   }
   if (offer === 'unknown') {
     habits.offer = 'none';
-    const found = await fetchMarkdown(deps, aside, null);
+    const found = await fetchMarkdown(deps, markdownUrl(url), null);
     if (found !== null) {
       habits.offer = 'suffix';
       return found;

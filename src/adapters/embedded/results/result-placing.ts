@@ -36,7 +36,9 @@ export class ResultPlacing {
       const other = join(folder, path.names[encoding === 'gzip' ? 'identity' : 'gzip']);
       return ifTaken === 'keep' ? this.#keep(file, mine, other) : this.#replace(file, mine, other);
     };
-    if (content instanceof Uint8Array) return this.#unfinished.withFile(content, place);
+    if (content instanceof Uint8Array) {
+      return this.#unfinished.withFile(content, place, ifTaken === 'keep' ? 'leaves it' : 'moves it');
+    }
     return this.#unfinished.again(() => place(content.file));
   }
 
@@ -109,7 +111,8 @@ export class ResultPlacing {
 
   #replace(file: string, mine: string, other: string): boolean {
     this.#disk.renameSync(file, mine);
-    this.#unfinished.unlink(other);
+    // Nearly always there is none, and an error costs more than a look.
+    if (this.#exists(other)) this.#unfinished.unlink(other);
     return true;
   }
 

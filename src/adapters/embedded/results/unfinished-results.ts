@@ -1,5 +1,5 @@
 import type * as fs from 'node:fs';
-import { lstat, opendir } from 'node:fs/promises';
+import { lstat, opendir, rmdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { errorCode } from '../../../domain/error-code.ts';
 import type { Clock } from '../../../ports/clock.ts';
@@ -13,7 +13,10 @@ export type Disk = Pick<
   'writeFileSync' | 'linkSync' | 'renameSync' | 'unlinkSync' | 'mkdirSync' | 'rmdirSync' | 'lstatSync'
 >;
 
-/** A folder of its own for what is unfinished, so that sweeping up does not mean walking through a million folders. */
+/**
+ * A folder of its own for what is unfinished, so that sweeping up does not mean walking through a million folders. In it
+ * each process has one that nobody else writes to.
+ */
 const UNFINISHED = '.tmp';
 
 /** A put takes milliseconds, and a draft the time of one item; if it was last touched this long ago, its writer is dead. */
@@ -52,11 +55,14 @@ export class UnfinishedResults {
     this.#aheadMs = clock.now() - clock.elapsed();
   }
 
-  /** A unique path. Everything that is written begins here, and so does the check of the root. */
-  newPath(prefix = ''): string {
-    this.#root.check();
-    this.#count += 1;
-    return join(this.#folders.make([UNFINISHED]), `${prefix}${this.#name}-${this.#count}`);
+  /**
+   * A unique path. Everything that is written begins here, and so it is seen at once if the root is gone: no other folder
+   * in its place has one of this process in it. Until that is made, the root is checked.
+   */
+  newPath(): string {
+    const mine = [UNFINISHED, this.#name];
+    if (!this.#folders.isKnown(mine)) this.#root.check();
+    return join(this.#folders.make(mine), this.#nextNumber());
   }
 
   /**
@@ -65,7 +71,8 @@ export class UnfinishedResults {
    */
   takeAway(folder: string): string {
     try {
-      const path = this.newPath(REMOVED);
+      this.#root.check();
+      const path = join(this.#folders.make([UNFINISHED]), `${REMOVED}${this.#name}-${this.#nextNumber()}`);
       this.#disk.renameSync(folder, path);
       return path;
     } catch (error) {
@@ -77,16 +84,25 @@ export class UnfinishedResults {
   }
 
   /** Writes the bytes to an unfinished file, lets `place` give it a name, and leaves nothing else behind. */
-  withFile<T>(bytes: Uint8Array, place: (file: string) => T): T {
+  withFile<T>(bytes: Uint8Array, place: (file: string) => T, how: 'moves it' | 'leaves it'): T {
     return this.again(() => {
       const file = this.newPath();
+      let isMoved = false;
       try {
         this.#disk.writeFileSync(file, bytes, { flag: 'wx', mode: 0o600 });
-        return place(file);
+        const placed = place(file);
+        isMoved = how === 'moves it';
+        return placed;
       } finally {
-        this.unlink(file);
+        // Removing what is not there is an error, and an error with its stack costs more than a write.
+        if (!isMoved) this.unlink(file);
       }
     });
+  }
+
+  #nextNumber(): string {
+    this.#count += 1;
+    return String(this.#count);
   }
 
   /** Repeats the work if another process removed a folder, or swept our file away while we were stopped. */
@@ -131,30 +147,41 @@ export class UnfinishedResults {
    * a jump stays until the next start.
    */
   async sweep(): Promise<number> {
-    const folder = join(this.#root.path, UNFINISHED);
     this.#aheadMs = Math.min(this.#aheadMs, this.#clock.now() - this.#clock.elapsed());
     const before = this.#clock.elapsed() + this.#aheadMs - OLD_MS;
     let swept = 0;
-    try {
-      for await (const entry of await opendir(folder)) {
-        const path = join(folder, entry.name);
-        const found = await lstat(path).catch(unlessMissing);
-        if (found === undefined || !this.#isLeftOver(entry.name, found.mtimeMs < before)) continue;
-        if (await this.#remove(path, found.isDirectory())) swept += 1;
-      }
-    } catch (error) {
-      unlessMissing(error);
+    for await (const { entry, path, found } of this.#entriesOf(join(this.#root.path, UNFINISHED))) {
+      const isOld = found.mtimeMs < before;
+      if (entry.name.startsWith(REMOVED)) {
+        // What we have taken away ourselves is being removed right now, and counted.
+        if (!entry.name.startsWith(`${REMOVED}${this.#name}-`) && (await this.#remove(path, found))) swept += 1;
+      } else if (found.isDirectory()) swept += await this.#sweepProcess(path, isOld, before);
+      else if (isOld && (await this.#remove(path, found))) swept += 1;
     }
     return swept;
   }
 
-  /** What we have taken away ourselves is being removed right now, and counted. */
-  #isLeftOver(name: string, isOld: boolean): boolean {
-    return name.startsWith(REMOVED) ? !name.startsWith(`${REMOVED}${this.#name}-`) : isOld;
+  /** The folder of a process. One that lives and has long been idle makes it again. */
+  async #sweepProcess(folder: string, isOld: boolean, before: number): Promise<number> {
+    let swept = 0;
+    for await (const { path, found } of this.#entriesOf(folder)) {
+      if (found.mtimeMs < before && (await this.#remove(path, found))) swept += 1;
+    }
+    if (isOld) await rmdir(folder).catch(unlessInUse);
+    return swept;
   }
 
-  async #remove(path: string, isFolder: boolean): Promise<boolean> {
-    if (!isFolder) return this.unlink(path);
+  async *#entriesOf(folder: string) {
+    const entries = await opendir(folder).catch(unlessMissing);
+    for await (const entry of entries ?? []) {
+      const path = join(folder, entry.name);
+      const found = await lstat(path).catch(unlessMissing);
+      if (found !== undefined) yield { entry, path, found };
+    }
+  }
+
+  async #remove(path: string, found: fs.Stats): Promise<boolean> {
+    if (!found.isDirectory()) return this.unlink(path);
     try {
       await removeFolder(path);
       return true;
@@ -163,6 +190,10 @@ export class UnfinishedResults {
       return false;
     }
   }
+}
+
+function unlessInUse(error: unknown): void {
+  if (errorCode(error) !== 'ENOTEMPTY') unlessMissing(error);
 }
 
 function unlessMissing(error: unknown): undefined {
