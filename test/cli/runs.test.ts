@@ -13,11 +13,11 @@ import { BIN, CHEAP, command, startTrawl, tempFolder, trawl, writeLines } from '
 const SCRAPERS = fileURLToPath(new URL('../api/scrapers', import.meta.url));
 const FOLDER = tempFolder();
 
-async function given(t: Parameters<typeof openEtlServer>[0], name: string) {
+async function given(t: Parameters<typeof openEtlServer>[0], name: string, more: Record<string, string> = {}) {
   const server = await openEtlServer(t);
   const env = {
     ...{ ETL_API_ENDPOINT: server.endpoint, ETL_API_KEY: 'etl-secret', TRAWL_SCRAPERS: SCRAPERS },
-    ...{ TRAWL_DATA_DIR: join(FOLDER, name), TRAWL_LEASE_MS: '1000' },
+    ...{ TRAWL_DATA_DIR: join(FOLDER, name), ...more },
   };
   return { server, env, runs: (...args: string[]) => command(['runs', ...args], env) };
 }
@@ -138,7 +138,7 @@ const KILLS = sized({ quick: 1, slow: 50 });
 const URLS_PER_LIFE = 5;
 
 test('killed again and again, a run continues where it was, and loses nothing; a second start at the same time is refused', async (t) => {
-  const { server, env } = await given(t, 'killed');
+  const { server, env } = await given(t, 'killed', { TRAWL_LEASE_MS: '1000' });
   const gates = Array.from({ length: KILLS }, (_, life) => join(FOLDER, `gate-${life}`));
   for (const gate of gates) writeFileSync(gate, '');
   const urls = ['', ...gates].flatMap((gate, life) =>

@@ -56,6 +56,22 @@ test('a run is shown with all that has ended here, also what was not reported ye
   assert.deepEqual(items, { total: 6, completed: 2, failed: 1, pending: 3 });
 });
 
+test('an item that ends before the creation of its job is answered is reported like all others', async (t) => {
+  const { server, ledger, orchestrate } = await openRuns(t);
+  const { createJob } = ledger;
+  Object.assign(ledger, {
+    createJob: async (...args: Parameters<typeof createJob>) => {
+      const answer = await createJob(...args);
+      await work(ledger, args[0].jobId, { most: 2 });
+      return answer;
+    },
+  });
+  const orchestrator = orchestrate();
+  await orchestrator.start(wishFor(urlsOf(6)));
+  await orchestrator.reportOnce();
+  assert.deepEqual(flags(server, 'run-1'), ['done', 'done', '', '', '', '']);
+});
+
 test('the active run is taken, without what is done, and items that are added meanwhile make another round', async (t) => {
   const { server, ledger, orchestrate } = await openRuns(t);
   const orchestrator = orchestrate();

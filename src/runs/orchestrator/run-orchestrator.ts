@@ -296,11 +296,13 @@ export class RunOrchestrator implements RunService {
     const scraper = await this.#deps.catalog.find(order.scraperId);
     if (scraper === null) throw new Error(`there is no scraper ${order.scraperId} any more`);
     const job = this.#newJob(order, scraper);
+    // Before there is a job, so that it hears of the first item: that may end before the job is all there.
+    const reporter = this.#reporterOf({ ...order, isFilled: true }, job.jobId, false);
     const answer = await createWithRecording(this.#deps, job, { scraper, origin: 'stored' }, (made) =>
       createInChunks(this.#deps, made, usable.length, groupedItems(usable, order, digest)),
     );
     if (answer.kind === 'duplicates') throw new Error(`two items of run ${runId} have the same id`);
-    this.#reporterOf({ ...order, isFilled: true }, job.jobId, answer.kind === 'exists');
+    if (answer.kind === 'exists') reporter.fallBehind();
     await orders.change(order, { ...order, isFilled: true });
     const about = { run_id: runId, domain: order.domain, job_id: job.jobId, items: usable.length };
     log.info({ ...about, took_ms: clock.now() - order.startedAt }, 'a run is carried out');
