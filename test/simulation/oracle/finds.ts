@@ -29,8 +29,9 @@ export function sawFinds(model: Model, job: ModelJob, item: ModelItem, settlemen
       sum.added += 1;
     }
   }
-  // After a crash this may repeat what is recorded already: what was found is believed then, not added up.
-  if (!job.isFoggy) job.finds = sum;
+  // After a crash this may repeat what is recorded already: what was found is believed then, not added up. But what is
+  // new here leaves less of the limit to the next one, even before the record is looked at.
+  job.finds = job.isFoggy ? { ...job.finds, added: sum.added } : sum;
   return null;
 }
 
