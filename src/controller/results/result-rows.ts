@@ -139,20 +139,30 @@ function dataOf(item: ItemRecord): StoredArtifact | undefined {
   return item.artifacts.find(({ kind }) => kind === 'data');
 }
 
-async function rowOf(item: ItemRecord, { store, pathOf }: RowDeps): Promise<ResultRow> {
+/** Not a promise if there are no data to be read. */
+function rowOf(item: ItemRecord, { store, pathOf }: RowDeps): ResultRow | Promise<ResultRow> {
+  const artifact = dataOf(item);
+  if (artifact === undefined) return rowWith(item, NO_DATA, pathOf);
+  return readData(artifact, store).then((data) => rowWith(item, data, pathOf));
+}
+
+function rowWith(item: ItemRecord, data: RowData, pathOf: RowDeps['pathOf']): ResultRow {
   const { itemId, status, input } = item;
   const failure = status === 'failed' ? (item.attempts.at(-1)?.failure ?? null) : null;
   const error = failure && presentFailure(failure);
-  const artifact = dataOf(item);
-  const data = artifact === undefined ? { data: null } : await readData(artifact, store);
   const skipReason = skipReasonOf(item);
   const skipped = skipReason === null ? {} : { skip_reason: skipReason };
   const used = presentAttemptUsage(item.attempts);
   return { item_id: itemId, status, ...skipped, input, error, ...used, ...data, ...filePaths(item, pathOf) };
 }
 
+type RowData = Pick<ResultRow, 'data' | 'data_problem'>;
+
+const NO_DATA: RowData = { data: null };
+
 /** A slice of a larger object has no path of its own. */
 function filePaths({ artifacts }: ItemRecord, pathOf: RowDeps['pathOf']): FilePaths {
+  if (artifacts.length === 0) return {};
   const files = artifacts.filter((artifact) => parseAddress(artifact).slice === null);
   const single = FILE_KINDS.flatMap((kind) => {
     const file = files.find((each) => each.kind === kind);
@@ -166,10 +176,7 @@ function filePaths({ artifacts }: ItemRecord, pathOf: RowDeps['pathOf']): FilePa
 }
 
 /** Damage in one file must not keep the other rows from the reader. */
-async function readData(
-  artifact: StoredArtifact,
-  store: Pick<ResultStore, 'get'>,
-): Promise<Pick<ResultRow, 'data' | 'data_problem'>> {
+async function readData(artifact: StoredArtifact, store: Pick<ResultStore, 'get'>): Promise<RowData> {
   const { key, size } = artifact;
   if (size > MAX_DATA_BYTES) return { data: null, data_problem: `${key} has ${size} bytes, too many for a row` };
   try {

@@ -186,9 +186,9 @@ async function* pagesOf(batches: AsyncIterable<RowBatch>): AsyncGenerator<TreePa
 const BOM = '\uFEFF';
 
 /** A child record takes the place of its list in the data. */
-function jsonLine({ child, ...row }: ResultRow): string {
-  if (child === undefined) return `${JSON.stringify(row)}\n`;
-  const { item_id, status, data, ...rest } = row;
+function jsonLine(row: ResultRow): string {
+  if (row.child === undefined) return `${JSON.stringify(row)}\n`;
+  const { child, item_id, status, data, ...rest } = row;
   const own = Object.entries(isRecord(data) ? data : {});
   const line = {
     item_id,
