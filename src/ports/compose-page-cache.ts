@@ -89,9 +89,9 @@ export function composeWorkerPageCache({ index, store, digest, packing }: Worker
 
 /**
  * Contents are new, or identical to what is stored. If other bytes are there, they are damaged, or another version packed
- * them.
+ * them. A content is checked when it is read.
  */
-const AS_IT_IS = { contentType: 'application/zstd', encoding: 'identity', ifTaken: 'replace' } as const;
+const AS_IT_IS = { contentType: 'application/zstd', encoding: 'identity', ifTaken: 'overwrite' } as const;
 
 /** The index, for the process that owns the rows. */
 export function composePageIndex(rows: SiteRows<CachedEntry>): PageIndex {

@@ -10,8 +10,9 @@ export interface ResultStore {
   /**
    * `keep`: the first bytes under a key stay. A second put of the same content is not an error and gets the same answer; a
    * put of other content fails with KeyTaken. `replace`: the last bytes win; a reader sees either the old or the new ones,
-   * complete. Throws StorageTrouble when there is no room. Keys that differ only in case may be the same key, because a
-   * disk may fold case.
+   * complete. `overwrite`: the same for bodies that their readers check, which is cheaper: a reader may see a part of the
+   * new bytes, and a crash may leave a part. Throws StorageTrouble when there is no room. Keys that differ only in case may
+   * be the same key, because a disk may fold case.
    */
   put(key: string, body: Uint8Array | Draft, how: PutOptions): Promise<StoredBytes>;
   /**
@@ -79,7 +80,7 @@ export interface PutOptions {
   readonly contentType: string;
   /** How the adapter stores the bytes. Reads return them decoded. */
   readonly encoding: ContentEncoding;
-  readonly ifTaken: 'keep' | 'replace';
+  readonly ifTaken: 'keep' | 'replace' | 'overwrite';
 }
 
 /** Where bytes are after they were put: under their key or, in a store that packs them, in a slice of a larger object. */

@@ -108,6 +108,46 @@ inRoom('a reader of what is being replaced sees the old bytes or the new, whole'
   await writing;
 });
 
+const OVERWRITE: PutOptions = { ...KEEP, ifTaken: 'overwrite' };
+
+inRoom(
+  'bytes that their readers check are written under their own name, without another and a rename',
+  async (room) => {
+    const { store, disk, root } = room;
+    await store.put('j/first', HTML, OVERWRITE);
+    disk.renameSync = failing('EIO');
+    await store.put('j/second', HTML, OVERWRITE);
+    assert.deepEqual(new Uint8Array(await readFile(join(root, 'j/second'))), HTML);
+  },
+);
+
+inRoom('what a crash left of them is replaced, and so is what another process wrote', async ({ root, store }) => {
+  await store.put('j/first', HTML, OVERWRITE);
+  for (const torn of ['', '<p>par', '\0'.repeat(10)]) {
+    await writeFile(join(root, 'j/second'), torn);
+    await store.put('j/second', HTML, OVERWRITE);
+    assert.deepEqual(new Uint8Array((await store.get('j/second')) ?? []), HTML);
+  }
+  assert.deepEqual(await unfinished(root), []);
+});
+
+inRoom('on a full disk nothing is left of them', async ({ root, store, disk }) => {
+  await store.put('j/first', HTML, OVERWRITE);
+  disk.writeFileSync = (path, bytes, options) => {
+    nodeDisk.writeFileSync(path, (bytes as Uint8Array).subarray(0, 10), options);
+    failing('ENOSPC')();
+  };
+  await assert.rejects(store.put('j/second', HTML, OVERWRITE), StorageTrouble);
+  assert.deepEqual(await readdir(join(root, 'j')), ['first']);
+});
+
+inRoom('a folder that another process removed is created again for them', async ({ root, store }) => {
+  await store.put('j/first', HTML, OVERWRITE);
+  await rm(join(root, 'j'), { recursive: true });
+  await store.put('j/second', HTML, OVERWRITE);
+  assert.deepEqual(await readdir(join(root, 'j')), ['second']);
+});
+
 for (const key of [
   '',
   '/etc/passwd',

@@ -56,6 +56,15 @@ export function resultStoreContract(
       await assert.rejects(store.put(KEY, bytes('fourth'), KEEP), KeyTaken);
     });
 
+    add('bytes that their readers check win in the same way, in whichever encoding', async ({ store }) => {
+      for (const [index, encoding] of (['identity', 'gzip', 'identity', 'identity', 'gzip'] as const).entries()) {
+        const body = bytes(`version ${index} `.repeat(400));
+        const stored = await store.put(KEY, body, { ...KEEP, encoding, ifTaken: 'overwrite' });
+        assert.deepEqual([stored.sha256, stored.encoding], [sha256(body), encoding]);
+        assert.ok(same(await store.get(KEY), body), `version ${index}`);
+      }
+    });
+
     add('of two who put different bytes at the same time one wins, whole', async ({ store }) => {
       const bodies = [1, 2, 3, 4].map((seed) => noise(200_000, seed));
       const answers = await Promise.allSettled(bodies.map((body) => store.put(KEY, body, KEEP)));

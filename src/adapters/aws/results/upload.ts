@@ -152,7 +152,7 @@ function headersOf({ stored, contentType }: Described) {
 }
 
 function endOf({ ifTaken }: Described): { readonly endMs?: number } {
-  return ifTaken === 'replace' ? { endMs: SHARED_CALL_MS } : {};
+  return ifTaken === 'keep' ? {} : { endMs: SHARED_CALL_MS };
 }
 
 function conditionOf({ ifTaken }: Described) {

@@ -30,6 +30,8 @@ export class ResultPlacing {
 
   /** False if there are bytes under the key that must be kept. A given file may stay. */
   placeFile({ path, content, encoding, ifTaken }: Placed): boolean {
+    const isPlain = ifTaken === 'overwrite' && encoding === 'identity';
+    if (isPlain && content instanceof Uint8Array && this.#writeNew(path, content)) return true;
     const place = (file: string) => {
       const folder = this.#folders.make(path.folders);
       const mine = join(folder, path.names[encoding]);
@@ -99,6 +101,24 @@ export class ResultPlacing {
       for (const { path, encoding } of files) this.#unfinished.unlink(join(made, path.names[encoding]));
       this.#disk.rmdirSync(made);
     } catch {}
+  }
+
+  /**
+   * Writes a new file under its own name, which saves the rename. Readers look for it before a packed one of the same key.
+   * False if it exists, or its folder is not known to: then nothing has changed.
+   */
+  #writeNew({ folders, names }: ResultPath, bytes: Uint8Array): boolean {
+    if (!this.#folders.isKnown(folders)) return false;
+    const file = join(this.#folders.make(folders), names.identity);
+    try {
+      this.#disk.writeFileSync(file, bytes, { flag: 'wx', mode: 0o600 });
+      return true;
+    } catch (error) {
+      const code = errorCode(error);
+      if (code === 'EEXIST' || code === 'ENOENT') return false;
+      this.#unfinished.unlink(file);
+      throw error;
+    }
   }
 
   #keep(file: string, mine: string, other: string): boolean {
