@@ -1,6 +1,6 @@
 import { type Failure, failure } from '../domain/failure.ts';
 import type { Clock } from '../ports/clock.ts';
-import type { DeadlineWatch, Watched } from './deadline-watch.ts';
+import type { DeadlineWatch, Watched } from '../ports/deadline-watch.ts';
 import type { Visit } from './web.ts';
 
 /** Why a send is stopped early. */
@@ -83,25 +83,33 @@ export class ActiveSend implements Watched {
   /**
    * Waits to enter a host, which is not counted. Null if it was stopped meanwhile; then a late entry is left at once.
    */
-  async enter(ask: () => Promise<() => void>): Promise<(() => void) | null> {
+  enter(ask: () => Promise<() => void>): Promise<(() => void) | null> {
     const from = this.#clock.elapsed();
     this.#watch.remove(this);
-    const { promise, resolve } = Promise.withResolvers<null>();
-    this.onStop(() => resolve(null));
-    const asked = ask();
-    try {
-      const release = await Promise.race([asked, promise]);
-      if (release === null || this.stopped !== null) {
-        asked.then((late) => late()).catch(() => undefined);
-        return null;
-      }
-      return release;
-    } finally {
+    const { promise, resolve, reject } = Promise.withResolvers<(() => void) | null>();
+    let isOver = false;
+    const end = (): boolean => {
+      if (isOver) return false;
+      isOver = true;
       this.#stop = null;
       const waitedMs = this.#clock.elapsed() - from;
       this.#waitedMs += waitedMs;
       this.#totalDueAt += waitedMs;
-    }
+      return true;
+    };
+    this.onStop(() => {
+      if (end()) resolve(null);
+    });
+    ask().then(
+      (release) => {
+        if (end()) resolve(release);
+        else release();
+      },
+      (error: unknown) => {
+        if (end()) reject(error);
+      },
+    );
+    return promise;
   }
 
   stop(why: Stop): void {

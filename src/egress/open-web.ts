@@ -1,9 +1,9 @@
 import { type Failure, failure } from '../domain/failure.ts';
 import type { Counting } from '../domain/usage.ts';
+import { DeadlineWatch } from '../ports/deadline-watch.ts';
 import { ActiveSend } from './active-send.ts';
 import { checkHeaderValue, checkRequest } from './check-request.ts';
 import { type Connection, ConnectionPool, type PoolLimits } from './connection-pool.ts';
-import { DeadlineWatch } from './deadline-watch.ts';
 import type { Dialer } from './dialer.ts';
 import { enterHost } from './enter-host.ts';
 import { type ExchangeDeps, type ExchangeEnd, exchange } from './exchange.ts';

@@ -14,10 +14,10 @@ export function openWebOnDemand(deps: WebDeps): OpenWeb {
   }
 
   return {
-    async send(request, visit) {
+    send(request, visit) {
       if (opened !== null) return opened.send(request, visit);
       opening ??= open();
-      return (await opening).send(request, visit);
+      return opening.then((web) => web.send(request, visit));
     },
     async close() {
       isClosed = true;

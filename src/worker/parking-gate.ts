@@ -15,10 +15,13 @@ export class ParkingGate implements HostGate {
     this.#place = place;
   }
 
-  async enter(host: string, patienceMs: number, signal: AbortSignal): Promise<() => void> {
+  enter(host: string, patienceMs: number, signal: AbortSignal): Promise<() => void> {
     const isOpen = this.#gate.isOpen(host, this.#job);
     const entering = this.#gate.enter(host, patienceMs, signal, this.#job);
-    if (isOpen) return entering;
+    return isOpen ? entering : this.#park(host, entering);
+  }
+
+  async #park(host: string, entering: Promise<() => void>): Promise<() => void> {
     const opening = this.#gate.opening(host);
     const entered = opening === null ? null : await Promise.race([entering, opening.then(() => null)]);
     // A slot is not given up for the moment it takes to open a host.

@@ -5,10 +5,10 @@ import { type TestContext, test } from 'node:test';
 import { SystemClock } from '../../src/adapters/system/clock.ts';
 import { ActiveSend } from '../../src/egress/active-send.ts';
 import { ConnectionPool } from '../../src/egress/connection-pool.ts';
-import { DeadlineWatch } from '../../src/egress/deadline-watch.ts';
 import { exchange } from '../../src/egress/exchange.ts';
 import type { OpenWeb, WebDeps } from '../../src/egress/open-web.ts';
 import { parseRoutes } from '../../src/egress/routes.ts';
+import { DeadlineWatch } from '../../src/ports/deadline-watch.ts';
 import { type Behaviour, good, type HostileServer, type Line, openHostileServer } from './hostile-server.ts';
 import { aRequest, aVisit, loopbackWeb, textOf } from './visits.ts';
 

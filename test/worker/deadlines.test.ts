@@ -8,7 +8,8 @@ function given() {
   const clock = new FakeClock();
   const taken = new AbortController();
   const ends: string[] = [];
-  const watchTime = (time: ItemTime) => new Deadlines(clock).watch(time, taken.signal, (why) => ends.push(why));
+  const deadlines = new Deadlines(clock);
+  const watchTime = (time: ItemTime) => deadlines.watch(time, taken.signal, (why) => ends.push(why));
   const watch = (ms: number) => watchTime(new ItemTime(clock, ms));
   return { clock, taken, ends, watch, watchTime };
 }
@@ -68,4 +69,25 @@ test('time that stands still is not used up, and goes on with what was left of i
   await clock.advance(1);
   assert.deepEqual(ends, ['late']);
   assert.equal(clock.sleepers, 0);
+});
+
+test('a hundred items have one timer, which ends with the last of them', async () => {
+  const { clock, ends, watch } = given();
+  const all = Array.from({ length: 100 }, (_, index) => watch(1000 + index));
+  await clock.advance(1000);
+  assert.deepEqual([ends, clock.sleepers], [['late'], 1]);
+  for (const each of all) each.end();
+  assert.equal(clock.sleepers, 0);
+  await clock.advance(1000);
+  assert.deepEqual(ends, ['late']);
+});
+
+test('items that end within a millisecond of each other are each told in time', async () => {
+  const { clock, ends, watch } = given();
+  watch(1000);
+  watch(1001);
+  await clock.advance(1000);
+  assert.deepEqual(ends, ['late']);
+  await clock.advance(1);
+  assert.deepEqual(ends, ['late', 'late']);
 });

@@ -1,4 +1,4 @@
-import { DeadlineWatch } from '../deadline-watch.ts';
+import { DeadlineWatch } from '../../ports/deadline-watch.ts';
 import { openReach, type ReachDeps } from '../reach.ts';
 import { BlockedByJob } from './blocked-by-job.ts';
 import { type Blocked, type Blocking, blockingOf, type PatternGroup } from './blocking.ts';

@@ -1,7 +1,7 @@
 import { createServer, type IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { DeadlineWatch } from '../deadline-watch.ts';
+import type { DeadlineWatch } from '../../ports/deadline-watch.ts';
 import { parseTarget, type Target } from '../target.ts';
 import { WireCount } from '../wire.ts';
 import type { BrowserVisit } from './browser-visit.ts';

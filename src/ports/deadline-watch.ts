@@ -1,4 +1,4 @@
-import type { Clock } from '../ports/clock.ts';
+import type { Clock } from './clock.ts';
 
 /** Something with a deadline that moves. */
 export interface Watched {
@@ -9,7 +9,7 @@ export interface Watched {
 }
 
 /**
- * One timer for all deadlines of a process. A request has four of them, and hardly any is ever reached: a timer for
+ * One timer for many deadlines. A request has four of them, and an item one, and hardly any is ever reached: a timer for
  * each would cost more than the rest of our work on it. So moving a deadline to a later time does not touch the timer;
  * it fires for the old time, looks, and goes back to sleep.
  */
@@ -37,15 +37,15 @@ export class DeadlineWatch {
     if (dueAt < this.#wakeAt) this.#sleepUntil(dueAt);
   }
 
-  /** Ends the timer, which would otherwise keep the process alive. */
+  /** Forgets all of them and ends the timer, which would otherwise keep the process alive. */
   close(): void {
     this.#watched.clear();
-    this.#sleep.abort();
+    this.#sleep.abort(MOVED);
     this.#wakeAt = Number.POSITIVE_INFINITY;
   }
 
   #sleepUntil(wakeAt: number): void {
-    this.#sleep.abort();
+    this.#sleep.abort(MOVED);
     this.#wakeAt = wakeAt;
     const sleep = new AbortController();
     this.#sleep = sleep;
@@ -59,12 +59,16 @@ export class DeadlineWatch {
     const now = this.#clock.elapsed() + 1;
     this.#wakeAt = Number.POSITIVE_INFINITY;
     let next = Number.POSITIVE_INFINITY;
+    const due: Watched[] = [];
     for (const watched of this.#watched) {
-      if (watched.dueAt <= now) {
-        this.#watched.delete(watched);
-        watched.expire();
-      } else if (watched.dueAt < next) next = watched.dueAt;
+      if (watched.dueAt <= now) due.push(watched);
+      else if (watched.dueAt < next) next = watched.dueAt;
     }
     if (next < this.#wakeAt) this.#sleepUntil(next);
+    // Afterwards, because one that finds some time left comes back with a deadline that may be just as near.
+    for (const watched of due) if (this.#watched.delete(watched)) watched.expire();
   }
 }
+
+/** An abort without a reason creates an exception with a stack trace, which would not be read here. */
+const MOVED = 'the timer has moved';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { DeadlineWatch, type Watched } from '../../src/egress/deadline-watch.ts';
+import { DeadlineWatch, type Watched } from '../../src/ports/deadline-watch.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
 function setUp() {
@@ -61,4 +61,22 @@ test('closing leaves no timer behind', async () => {
   assert.equal(clock.sleepers, 0);
   await clock.advance(1000);
   assert.deepEqual(expired, []);
+});
+
+test('one that is due and finds some time left is asked again when that is over, and not at once', async () => {
+  const { clock, watch, expired, start } = setUp();
+  start('other', 999);
+  const late = {
+    dueAt: 1000,
+    expire(): void {
+      expired.push(`asked at ${clock.elapsed()}`);
+      if (clock.elapsed() >= 1000) return;
+      late.dueAt = 1000;
+      watch.add(late);
+    },
+  };
+  watch.add(late);
+  await clock.advance(1500);
+  assert.deepEqual(expired, ['other at 999', 'asked at 999', 'asked at 1000']);
+  assert.equal(clock.sleepers, 0);
 });
