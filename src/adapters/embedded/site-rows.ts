@@ -25,7 +25,11 @@ export class EmbeddedSiteRows<Document> implements SiteRows<Document> {
   }
 
   get(names: readonly RowName[]): Promise<readonly (Document | null)[]> {
-    return this.#committer.read(() => names.map((name) => this.#read(name)));
+    return this.#committer.readTogether(() => {
+      // A site without a failing page, or a new one, has none: that need not be asked for each name.
+      const sites = new Set(names.map(({ site }) => site).filter((site) => this.#hasRows(site)));
+      return names.map((name) => (sites.has(name.site) ? this.#read(name) : null));
+    });
   }
 
   /** One change of the ledger per row, so that a long list does not stop it. */
@@ -44,7 +48,7 @@ export class EmbeddedSiteRows<Document> implements SiteRows<Document> {
 
   /** From one site to the next: their rows are not read. */
   sites(after: string | null, limit: number): Promise<readonly string[]> {
-    return this.#committer.read(() => {
+    return this.#committer.readTogether(() => {
       const sites: string[] = [];
       while (sites.length < limit) {
         const next = this.#sql.siteWithRowsAfter.get(this.#kind, sites.at(-1) ?? after ?? '');
@@ -67,6 +71,10 @@ export class EmbeddedSiteRows<Document> implements SiteRows<Document> {
 
   #commit<T>(work: () => T): Promise<T> {
     return ROW_KINDS[this.#kind] === 'durable' ? this.#committer.durable(work) : this.#committer.applied(work);
+  }
+
+  #hasRows(site: string): boolean {
+    return this.#sql.siteHasRows.get(this.#kind, site) !== undefined;
   }
 
   #read({ site, name }: RowName): Document | null {

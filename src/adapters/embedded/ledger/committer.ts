@@ -61,6 +61,11 @@ export class Committer {
     }
   }
 
+  /** The same for work of many statements, which all see one state. */
+  readTogether<T>(work: () => T): Promise<T> {
+    return this.read(() => this.#database.reading(work));
+  }
+
   subscribe(listener: (change: LedgerChange) => void): () => void {
     this.#listeners.add(listener);
     return () => {

@@ -56,6 +56,16 @@ export class Database {
     }
   }
 
+  /** Reads of one state. Outside of a transaction, each statement would lock and unlock the log, which costs as much as itself. */
+  reading<T>(work: () => T): T {
+    this.sql.beginReading.run();
+    try {
+      return work();
+    } finally {
+      if (this.#db.isTransaction) this.sql.rollback.run();
+    }
+  }
+
   /** Copies the whole log into the database and syncs that; then the log is empty. Throws if it could not. */
   checkpoint(): void {
     this.checkFiles();

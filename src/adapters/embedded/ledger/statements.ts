@@ -11,6 +11,7 @@ const ITEM_COLUMNS = `i.key, i.item_id, i.input, i.source, i.depth,
  */
 export const SQL = {
   begin: 'BEGIN IMMEDIATE',
+  beginReading: 'BEGIN',
   commit: 'COMMIT',
   rollback: 'ROLLBACK',
   checkpoint: 'PRAGMA wal_checkpoint(TRUNCATE)',
@@ -137,6 +138,7 @@ export const SQL = {
   site: 'SELECT document FROM sites WHERE id = ?',
   setSite: 'INSERT OR REPLACE INTO sites (id, document) VALUES (?, ?)',
   deleteSite: 'DELETE FROM sites WHERE id = ?',
+  siteHasRows: 'SELECT 1 FROM site_rows WHERE kind = ? AND site = ? LIMIT 1',
   siteRow: 'SELECT document FROM site_rows WHERE kind = ? AND site = ? AND name = ?',
   setSiteRow: 'INSERT OR REPLACE INTO site_rows (kind, site, name, document) VALUES (?, ?, ?, ?)',
   deleteSiteRow: 'DELETE FROM site_rows WHERE kind = ? AND site = ? AND name = ?',

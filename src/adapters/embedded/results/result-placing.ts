@@ -54,7 +54,7 @@ export class ResultPlacing {
   placeNewFolder(files: readonly Placed[]): boolean {
     const folders = files[0]?.path.folders ?? [];
     // One that we have written to is surely taken.
-    if (this.#folders.isKnown(folders)) return false;
+    if (this.#folders.known(folders) !== null) return false;
     return this.#unfinished.again(() => {
       const made = this.#unfinished.newPath();
       this.#disk.mkdirSync(made, 0o700);
@@ -108,8 +108,9 @@ export class ResultPlacing {
    * False if it exists, or its folder is not known to: then nothing has changed.
    */
   #writeNew({ folders, names }: ResultPath, bytes: Uint8Array): boolean {
-    if (!this.#folders.isKnown(folders)) return false;
-    const file = join(this.#folders.make(folders), names.identity);
+    const folder = this.#folders.known(folders);
+    if (folder === null) return false;
+    const file = join(folder, names.identity);
     try {
       this.#disk.writeFileSync(file, bytes, { flag: 'wx', mode: 0o600 });
       return true;

@@ -61,8 +61,9 @@ export class UnfinishedResults {
    */
   newPath(): string {
     const mine = [UNFINISHED, this.#name];
-    if (!this.#folders.isKnown(mine)) this.#root.check();
-    return join(this.#folders.make(mine), this.#nextNumber());
+    const known = this.#folders.known(mine);
+    if (known === null) this.#root.check();
+    return join(known ?? this.#folders.make(mine), this.#nextNumber());
   }
 
   /**
