@@ -1,4 +1,4 @@
 import { hash } from 'node:crypto';
 
 /** SHA-256, in hexadecimal digits. */
-export const digest = (text: string): string => hash('sha256', text);
+export const digest = (content: string | Uint8Array): string => hash('sha256', content);

@@ -6,7 +6,7 @@ const packElsewhere = promisify(zstdCompress);
 const unpackElsewhere = promisify(zstdDecompress);
 
 /** Below this, compressing takes less than the trip to another thread and back. Above it, it would delay everything else. */
-const IN_PLACE_CHARS = 256 * 1024;
+const IN_PLACE_BYTES = 256 * 1024;
 
 const FAST = { params: { [constants.ZSTD_c_compressionLevel]: 1 } };
 
@@ -20,13 +20,12 @@ const MAX_BYTES = 1024 * 1024 * 1024;
 
 /**
  * How contents of cached pages are packed. Only Trawl reads them, so they need not be gzip, as artifacts are: 14 KB of Markdown
- * take 59 µs, 70 at the next level that differs, which makes them 2.5 % smaller, and 138 with gzip, which makes them 0.6 % smaller.
+ * take 56 µs, 67 at the next level that differs, which makes them 2.5 % smaller, and 138 with gzip, which makes them 0.6 % smaller.
  */
 export const pagePacking: Packing = {
-  pack(text) {
-    const bytes = Buffer.from(text);
+  pack(bytes) {
     const packing = packingOf(bytes);
-    return text.length < IN_PLACE_CHARS ? zstdCompressSync(bytes, packing) : packElsewhere(bytes, packing);
+    return bytes.byteLength < IN_PLACE_BYTES ? zstdCompressSync(bytes, packing) : packElsewhere(bytes, packing);
   },
   unpack: async (bytes) => (await unpackElsewhere(bytes, { maxOutputLength: MAX_BYTES })).toString(),
 };

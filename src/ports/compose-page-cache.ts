@@ -1,4 +1,3 @@
-import type { Digest } from '../domain/artifact.ts';
 import {
   addToStats,
   afterPageNews,
@@ -17,13 +16,14 @@ import type { RowName, SiteRows } from './site-rows.ts';
 export interface WorkerCacheParts {
   readonly index: PageIndex;
   readonly store: ResultStore;
-  readonly digest: Digest;
+  /** Hex SHA-256; of a text, that of its bytes in UTF-8. */
+  readonly digest: (content: string | Uint8Array) => string;
   readonly packing: Packing;
 }
 
-/** Makes contents smaller. For bytes that are damaged, `unpack` rejects or resolves to another text. */
+/** Makes texts in UTF-8 smaller. For bytes that are damaged, `unpack` rejects or resolves to another text. */
 export interface Packing {
-  pack(text: string): Promise<Uint8Array> | Uint8Array;
+  pack(bytes: Uint8Array): Promise<Uint8Array> | Uint8Array;
   unpack(bytes: Uint8Array): Promise<string>;
 }
 
@@ -55,18 +55,18 @@ export function composeWorkerPageCache({ index, store, digest, packing }: Worker
 
   /** Stores the contents; what is left to note is where they are. */
   async function stored(pages: readonly PageRecord[]): Promise<PageNews[]> {
-    const bodies = new Map<string, string>();
+    const bodies = new Map<string, Uint8Array>();
     const news = pages.map((page) => newsOf(page, bodies));
     const puts: Put[] = [];
-    for (const [key, text] of bodies) {
-      const packed = packing.pack(text);
+    for (const [key, bytes] of bodies) {
+      const packed = packing.pack(bytes);
       puts.push({ key, body: packed instanceof Promise ? await packed : packed, ...AS_IT_IS });
     }
     if (puts.length > 0) await store.putAll(puts);
     return news;
   }
 
-  function newsOf(page: PageRecord, bodies: Map<string, string>): PageNews {
+  function newsOf(page: PageRecord, bodies: Map<string, Uint8Array>): PageNews {
     if (page.kind === 'links') {
       const { key, url, json, at } = page;
       return { kind: 'links', key, url, at, ...addBody({ key, content: JSON.stringify(json) }, bodies) };
@@ -78,12 +78,12 @@ export function composeWorkerPageCache({ index, store, digest, packing }: Worker
     return { kind: 'read', key, url, version, ...(by === undefined ? {} : { by }) };
   }
 
-  function addBody({ key, content }: Pick<NewContent, 'key' | 'content'>, bodies: Map<string, string>) {
-    // Hash the text that is actually stored and read back: a lone surrogate would not survive.
-    const text = content.toWellFormed();
-    const sha256 = digest(text);
-    bodies.set(bodyKey(key.site, sha256, digest), text);
-    return { sha256, size: Buffer.byteLength(text) };
+  function addBody({ key, content }: Pick<NewContent, 'key' | 'content'>, bodies: Map<string, Uint8Array>) {
+    // A lone surrogate does not survive that: what is hashed is what is stored and read back.
+    const bytes = Buffer.from(content);
+    const sha256 = digest(bytes);
+    bodies.set(bodyKey(key.site, sha256, digest), bytes);
+    return { sha256, size: bytes.byteLength };
   }
 }
 

@@ -79,7 +79,7 @@ export class Tab {
     this.#checkHost(target);
     const { waitUntil = 'domcontentloaded' } = options;
     const timeout = this.#timeoutMs(options);
-    return this.#repeater.untilGood({ method: 'GET', url: target.href }, async () => {
+    return this.#repeater.untilGood({ method: 'GET', host: target.host }, async () => {
       try {
         const response = await this.page.goto(target.href, { waitUntil, timeout });
         const document = this.#deps.watch.documentNumber(this.page);

@@ -10,14 +10,15 @@ export class Arrivals {
 
   /** Remembers a good page: a bad answer that is requested again is not a place where the visitor has been. */
   note({ url }: WebAnswer): void {
-    this.#seen.add(placeOf(url));
+    this.#seen.add(url);
   }
 
   /** How a page was reached; call it before the page is noted. */
   describe({ method, url: asked, from }: PageRequest, { url: reached, redirects }: WebAnswer): Arrival {
     if (redirects.length === 0 || pathOf(new URL(reached)) === pathOf(new URL(asked))) return { kind: 'as-asked' };
     const place = placeOf(reached);
-    const isBack = this.#seen.has(place) && (from === null || placeOf(from) !== place);
+    const hasBeenThere = [...this.#seen].some((url) => placeOf(url) === place);
+    const isBack = hasBeenThere && (from === null || placeOf(from) !== place);
     // The answer to a form is often a separate page: only one that was there before the form means that it was not
     // accepted.
     if (method === 'POST' && !isBack) return { kind: 'as-asked' };

@@ -21,7 +21,7 @@ import { throwHeldBack } from './held-back.ts';
 import type { Identity } from './identity.ts';
 import { Page } from './page.ts';
 import { contentOf, type PostOptions } from './post-content.ts';
-import { type Bad, badAnswer, type Good, Repeater, unanswered } from './repeater.ts';
+import { type Bad, badAnswer, type Good, type HostedRequest, Repeater, unanswered } from './repeater.ts';
 import { headersFor, type Purpose } from './request-headers.ts';
 import type { RequestLog } from './request-log.ts';
 import type { PageRequest, Requester } from './requester.ts';
@@ -89,7 +89,7 @@ export class HttpClient {
   readonly #missing: MissingDocument[] = [];
   #lastPage: Page | null = null;
   /** The text of each answer of `json`, for a scraper that keeps it. */
-  readonly #answers = new WeakMap<object, { readonly body: string; readonly url: string }>();
+  #answers: WeakMap<object, { readonly body: string; readonly url: string }> | null = null;
 
   constructor(deps: HttpClientDeps) {
     this.#deps = deps;
@@ -124,7 +124,10 @@ export class HttpClient {
     const parsed = schema?.safeParse(value);
     if (parsed === undefined || parsed.success) {
       const given: unknown = parsed === undefined ? value : parsed.data;
-      if (typeof given === 'object' && given !== null) this.#answers.set(given, { body: text(), url: answer.url });
+      if (typeof given === 'object' && given !== null) {
+        this.#answers ??= new WeakMap();
+        this.#answers.set(given, { body: text(), url: answer.url });
+      }
       return given;
     }
     return fail('structure_changed', `${problemsOf(parsed.error)} (${answer.url})`);
@@ -163,7 +166,7 @@ export class HttpClient {
 
   /** The answer that `json` returned this value for; null for any other value. */
   jsonAnswer(value: object): { readonly body: string; readonly url: string } | null {
-    return this.#answers.get(value) ?? null;
+    return this.#answers?.get(value) ?? null;
   }
 
   get cookies(): VisitCookies {
@@ -264,7 +267,7 @@ export class HttpClient {
     return { type, message };
   }
 
-  async #fetch<T>(request: WebRequest, read: (answer: WebAnswer) => Good<T> | Bad): Promise<T> {
+  async #fetch<T>(request: HostedRequest, read: (answer: WebAnswer) => Good<T> | Bad): Promise<T> {
     return this.#repeater.untilGood(request, async () => {
       const end = await this.#send(request, this.#pageVisit());
       return end.kind === 'failed' ? unanswered(end) : read(end);
@@ -310,13 +313,13 @@ export class HttpClient {
     { method, url, content, from }: PageRequest,
     { headers = {} }: AnswerOptions,
     purpose: Purpose,
-  ): WebRequest {
+  ): HostedRequest {
     const target = new URL(url);
     // Checked here as well as at each hop, so that the name of a forbidden host is not even looked up.
     this.#checkHost(target.host);
     const contentType = content?.contentType ?? null;
     const sent = headersFor(this.#deps.identity, { url: target, method, purpose, from, contentType, extra: headers });
-    return { method, url, headers: sent, body: content?.body ?? null };
+    return { method, url, host: target.host, headers: sent, body: content?.body ?? null };
   }
 
   /**

@@ -14,6 +14,11 @@ interface RepeaterDeps {
   sleep(ms: number): Promise<void>;
 }
 
+/** A request, and the `host` or `host:port` in its URL. */
+export interface HostedRequest extends WebRequest {
+  readonly host: string;
+}
+
 export interface Good<T> {
   readonly kind: 'good';
   readonly value: T;
@@ -49,7 +54,7 @@ export class Repeater {
   }
 
   async untilGood<T>(
-    { method, url: target }: Pick<WebRequest, 'method' | 'url'>,
+    { method, host: askedHost }: Pick<HostedRequest, 'method' | 'host'>,
     ask: () => Promise<Good<T> | Bad>,
   ): Promise<T> {
     const { tools, maxRetries } = this.#deps;
@@ -57,7 +62,7 @@ export class Repeater {
       const end = await ask();
       if (end.kind === 'good') {
         this.#hasGoodAnswer = true;
-        tools.gate.noteAnswer(hostOf(target), 'good', '');
+        tools.gate.noteAnswer(askedHost, 'good', '');
         return end.value;
       }
       const { error, url, status, isLost } = end;

@@ -109,8 +109,11 @@ const CERTAIN = [
   { who: 'AWS WAF', marker: 'awsWafCookieDomainList', and: /gokuProps/ },
 ];
 
-/** Each of those markers contains one of these. */
-const CERTAIN_WORDS = ['Incapsula', 'awsWafCookieDomainList'];
+/**
+ * Each of those markers contains one of these. V8 looks for the first letter and compares from there: a page of 36 KB takes
+ * 0.8 µs for each of them, and 8.5 for a word that begins with an `a`.
+ */
+const CERTAIN_WORDS = ['Incapsula', 'WafCookieDomainList'];
 
 const WHERE_LITTLE_ELSE_IS = [
   { who: 'Cloudflare', marker: '_cf_chl_opt' },
