@@ -92,7 +92,7 @@ if (positionals[0] === 'http') {
 } else if (positionals[0] === 'docs') {
   const { benchDocs } = await import('./docs.ts');
   const only = subjects(values.only, DOCS_SUBJECTS);
-  const result = await benchDocs({ items: positive('items', values.items ?? '5000'), only }, say);
+  const result = await benchDocs({ items: positive('items', values.items ?? '24000'), only }, say);
   await show(result);
   if (!result.ok) process.exitCode = 1;
 } else if (positionals[0] === 'browser') {

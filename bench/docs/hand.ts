@@ -10,8 +10,8 @@ import { runSubject } from '../http/subject.ts';
  * The loop that one would write by hand in an hour, in its faster form. "The same work" is what a user sees of ours afterwards:
  * - robots.txt is read once and heeded, and a page that is cached is asked for with its validators, or not at all while it is fresh;
  * - the content is chosen and converted by the same converter;
- * - content and validators are in a cache, packed as hard as ours, and the page with its metadata in a file of results; after a kill at any moment
- *   each file is there whole or not at all;
+ * - content and validators are in a cache, packed as hard as ours, and the page with its metadata in a file of results, in a folder for each item;
+ *   after a kill at any moment each file is there whole or not at all;
  * - a journal says of each page how it ended, with size and SHA-256 of its result, and is on the disk within a second.
  * It does not do what only a service needs: no ledger that can be asked, no retries, leases, limits of hosts and sizes, second
  * process or API.
@@ -93,7 +93,8 @@ async function pull(page: string, at: Room): Promise<void> {
     fetched_at,
   };
   const result = `${JSON.stringify({ ...data, not_modified: false })}\n`;
-  const file = `${page}.json`;
+  const file = `${page}/data.json`;
+  mkdirSync(join(at.results, page), { recursive: true });
   writeWhole(join(at.results, file), result);
   const sha256 = createHash('sha256').update(result).digest('hex');
   const ended = { page, status: 'success', file, size: Buffer.byteLength(result), sha256, at: fetched_at };
