@@ -39,6 +39,9 @@ const ACTS = [
   'user-corrects',
 ] as const satisfies readonly FaultKind[];
 
+/** A run of some minutes has a few dozen. See `#createLarge`. */
+const MOST_LARGE = 100;
+
 /** Whoever uses the engine: submits jobs, and interferes with them at any time. What gets no answer is asked again. */
 export class User {
   readonly #process: SimProcess;
@@ -254,6 +257,8 @@ export class User {
 
   /** A job whose items come one by one, and are written a few at a time; half of the senders die before the last. */
   #createLarge(dies: boolean): void {
+    // Each job makes the engine decide more often, and users meddle at its decisions: without an end, that grows and grows.
+    if (this.#large === MOST_LARGE) return;
     this.#large += 1;
     const jobId = `large-${this.#large}`;
     const request = this.#request(jobId, this.#dice.int(0, 12));

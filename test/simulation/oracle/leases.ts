@@ -1,6 +1,6 @@
 import { finalStatusOf } from '../../../src/domain/job-progress.ts';
 import { MAX_STRIKES, mustRunAlone } from '../../../src/domain/strikes.ts';
-import type { ClaimAnswer, Lease, Settlement, SettlePart } from '../../../src/ports/ledger.ts';
+import type { ClaimAnswer, DueTimes, Lease, Settlement, SettlePart } from '../../../src/ports/ledger.ts';
 import { isHeldBack } from '../../../src/ports/return-cause.ts';
 import type { BatchRef } from '../../../src/ports/work-queue.ts';
 import type { SimProcess } from '../sim-process.ts';
@@ -318,20 +318,29 @@ export class LeaseOracle {
 
   #expired({ times, limit, answer }: Of<'expire'>, reaper: SimProcess): void {
     const due = { leases: 0, queued: 0 };
-    for (const job of this.#model.jobs.values()) {
-      for (const batch of job.batches.values()) {
-        if (times === null) continue;
-        const isDue = batch.lease === null ? batch.queuedAt < times.queuedBefore : batch.lease.until <= times.now;
-        if (!isDue) continue;
-        due[batch.lease === null ? 'queued' : 'leases'] += 1;
-        if (batch.lease !== null) this.#lose(job, batch, batch.lease, reaper);
-        giveBack(this.#model, job, batch);
-      }
+    for (const { job, batch } of this.#overdue(times).slice(0, limit)) {
+      due[batch.lease === null ? 'queued' : 'leases'] += 1;
+      if (batch.lease !== null) this.#lose(job, batch, batch.lease, reaper);
+      giveBack(this.#model, job, batch);
     }
-    if (due.leases + due.queued > limit || this.#isFoggy()) return;
+    if (this.#isFoggy()) return;
     if (due.leases !== answer.leases || due.queued !== answer.queued) {
       this.#fail(`expire ended ${JSON.stringify(answer)}, and ${JSON.stringify(due)} were due`);
     }
+  }
+
+  /** The oldest first, as the port promises. */
+  #overdue(times: DueTimes | null): readonly { readonly job: ModelJob; readonly batch: ModelBatch }[] {
+    if (times === null) return [];
+    const due: { job: ModelJob; batch: ModelBatch; at: number }[] = [];
+    for (const job of this.#model.jobs.values()) {
+      for (const batch of job.batches.values()) {
+        const { lease, queuedAt } = batch;
+        const isDue = lease === null ? queuedAt < times.queuedBefore : lease.until <= times.now;
+        if (isDue) due.push({ job, batch, at: lease?.until ?? queuedAt });
+      }
+    }
+    return due.sort((one, other) => one.at - other.at);
   }
 
   #lose(job: ModelJob, batch: ModelBatch, lease: ModelLease, reaper: SimProcess): void {
