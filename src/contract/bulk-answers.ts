@@ -5,7 +5,7 @@ import { type JobAnswer, jobSchema } from './job-answers.ts';
 import { warningSchema } from './problem-answer.ts';
 
 /** What the API says about bulk jobs. */
-export const bulkInputSchema = z
+const bulkInputSchema = z
   .object({
     total_urls: count('URLs in the list, including repeated ones.'),
     to_scrape: count('URLs of pages.'),

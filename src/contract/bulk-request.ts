@@ -23,7 +23,7 @@ export function urlFormatOf(mediaType: string): UrlFormat | null {
   return FORMATS.find(([, type]) => type === mediaType)?.[0] ?? null;
 }
 
-export const MAX_CONTAINERS = 100;
+const MAX_CONTAINERS = 100;
 export const DEFAULT_DELAY_MS = 1000;
 /** Ten years. */
 const MAX_AGE_LIMIT = 315_360_000;
@@ -69,9 +69,6 @@ export const bulkRequestSchema = bulkFieldsSchema
       .meta({ description: 'URLs of pages, any number of them. A URL that occurs twice is pulled twice.' }),
   })
   .meta({ id: 'BulkRequest', description: 'Documentation pages to pull.' });
-
-/** The form that a client writes. */
-export type BulkRequest = z.input<typeof bulkRequestSchema>;
 
 /** The query for a body that is a plain list. */
 export const bulkQuery = z.strictObject({

@@ -61,7 +61,7 @@ export const addedSchema = z
   })
   .meta({ id: 'AddedItems', description: 'What became of the lines of an upload.' });
 
-export const artifactSchema = z
+const artifactSchema = z
   .object({
     kind: z.enum(ARTIFACT_KINDS).meta({ description: 'What it is.' }),
     name: text('Name of the page; only if the kind is `page`.').optional(),

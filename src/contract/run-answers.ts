@@ -26,7 +26,7 @@ const carriedFields = {
   started_at: time('When it was started.'),
 };
 
-export const carriedRunSchema = z
+const carriedRunSchema = z
   .object(carriedFields)
   .meta({ id: 'CarriedRun', description: 'A scrape run that is being carried out: until it is finalized.' });
 

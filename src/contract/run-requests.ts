@@ -76,7 +76,4 @@ export const carriedRunPath = z.strictObject({
   run_id: z.string().min(1).max(500).meta({ description: 'The id of the run in the ETL API.' }),
 });
 
-/** The form that a client writes. */
-export type StartRunRequest = z.input<typeof startRunSchema>;
-export type RetryRunRequest = z.input<typeof retryRunSchema>;
 export type RunOptionFields = Omit<z.output<typeof startRunSchema>, 'domain' | 'urls'>;

@@ -18,7 +18,7 @@ export const runPath = z.strictObject({
 });
 
 /** More would be cut into several requests by any client; the rest is for batches of long URLs. */
-export const MAX_UPDATES = 1000;
+const MAX_UPDATES = 1000;
 export const MAX_UPDATE_BYTES = 16 * 2 ** 20;
 
 const storable = (text: string, context: z.RefinementCtx<string>) => {
@@ -67,9 +67,6 @@ const createFields = {
     .optional()
     .meta({ description: 'The start of the run.' }),
 };
-
-/** Everything but the items, which are read as they arrive. */
-export const createRunFields = z.strictObject(createFields);
 
 export const createRunSchema = z
   .strictObject({ ...createFields, items: itemsOfRun.optional() })

@@ -50,5 +50,3 @@ export const budgetSchema = z
     id: 'BudgetLeft',
     description: 'What is left of the budget in the policy. Items in progress are not counted yet.',
   });
-
-export type UsageAnswer = z.infer<typeof usageSchema>;

@@ -24,7 +24,7 @@ interface VerifyProblem {
   readonly problem: string;
 }
 
-export const MAX_PROBLEMS = 100;
+const MAX_PROBLEMS = 100;
 
 export class ProblemList {
   readonly #first: VerifyProblem[] = [];

@@ -22,7 +22,7 @@ export interface BadAnswer {
 }
 
 /** A host that asks for a longer pause wants to be left alone; a restart or a full queue takes a second or two. */
-export const SHORT_PAUSE_MS = 5000;
+const SHORT_PAUSE_MS = 5000;
 
 const MAX_REPEATS = 2;
 const FIRST_DELAY_MS = 250;

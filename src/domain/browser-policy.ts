@@ -1,8 +1,7 @@
 import { z } from 'zod';
 
 /** Kinds of sub-resources that a page can do without. */
-export const BLOCKABLE = ['images', 'media', 'fonts', 'trackers'] as const;
-export type Blockable = (typeof BLOCKABLE)[number];
+const BLOCKABLE = ['images', 'media', 'fonts', 'trackers'] as const;
 
 function pixels(description: string) {
   return z.number().int().min(1).max(10_000).meta({ description });

@@ -60,7 +60,7 @@ export interface CachedAsset extends PageKey {
 }
 
 /** Addresses within a site, as JSON, that a page or the whole site leads to. */
-export interface CachedLinks extends PageKey {
+interface CachedLinks extends PageKey {
   readonly type: 'links';
   readonly url: string;
   /** SHA-256 of the JSON, by which it is kept. */
@@ -76,7 +76,7 @@ export type CachedEntry = CachedPage | CachedAsset | CachedLinks;
  * An item that read a page. If its worker dies before the item is settled, the next one finds here that the page was read
  * for this item, and not by an earlier job.
  */
-export interface PageReader {
+interface PageReader {
   /** As `readerMark` makes it. */
   readonly mark: string;
   /** Whether the server said that it has not changed. */
@@ -95,7 +95,7 @@ export function readerMark(
 export type PageNews = ReadPage | SamePage | SeenAsset | SeenLinks;
 
 /** The content was read, and is stored under its hash. */
-export interface ReadPage {
+interface ReadPage {
   readonly kind: 'read';
   readonly key: PageKey;
   readonly url: string;
@@ -124,7 +124,7 @@ export interface SeenAsset {
 }
 
 /** Links were read, and are kept by their hash. */
-export interface SeenLinks {
+interface SeenLinks {
   readonly kind: 'links';
   readonly key: PageKey;
   readonly url: string;
@@ -180,7 +180,7 @@ function refreshed({ reader: _, ...known }: CachedPage, { at, validators, by }: 
   };
 }
 
-export function versionOf({ sha256, size, title, etag, lastModified, fetchedAt }: PageVersion): PageVersion {
+function versionOf({ sha256, size, title, etag, lastModified, fetchedAt }: PageVersion): PageVersion {
   return { sha256, size, title, etag, lastModified, fetchedAt };
 }
 

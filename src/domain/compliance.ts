@@ -122,7 +122,7 @@ export function worstOf(job: JobSeen, pauses: readonly SeenPause[]): Worst {
   return foldUntil(job, Number.POSITIVE_INFINITY, pauses).worst;
 }
 
-export function mergeWorst(a: Worst, b: Worst): Worst {
+function mergeWorst(a: Worst, b: Worst): Worst {
   return {
     perSecond: Math.max(a.perSecond, b.perSecond),
     perTenSeconds: Math.max(a.perTenSeconds, b.perTenSeconds),

@@ -53,7 +53,7 @@ export interface ControlOut {
   readonly mark: ControlMark;
 }
 
-export interface ControlResult {
+interface ControlResult {
   readonly result: 'good' | 'bad' | 'unclear';
   readonly message: string;
   readonly at: number;

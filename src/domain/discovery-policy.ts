@@ -25,5 +25,3 @@ export const discoverySchema = z
     description:
       'Which of the items that the scraper finds become items of the job. Items beyond a limit are not added; the status of the job counts them.',
   });
-
-export type DiscoveryPolicy = z.infer<typeof discoverySchema>;

@@ -14,7 +14,7 @@ export interface SampledItem {
   readonly usage: SampledUsage | null;
 }
 
-export interface SampledUsage {
+interface SampledUsage {
   readonly requests: number;
   /** Sent and received. */
   readonly bytes: number;

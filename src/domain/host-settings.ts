@@ -39,7 +39,7 @@ export function limitsOf({ maxConcurrent, requestsPerSecond, minDelayMs }: HostL
  * The operator's pause of a host; null if there is none now. Unlike other pauses, its end is not limited to guard
  * against a wrong clock.
  */
-export function operatorPause({ host, pausedUntil, note }: HostSettings, now: number): HostPause | null {
+function operatorPause({ host, pausedUntil, note }: HostSettings, now: number): HostPause | null {
   if (pausedUntil === null || pausedUntil <= now) return null;
   return { host, until: pausedUntil, reason: note ?? 'paused by an operator', reportedBy: 0 };
 }

@@ -107,7 +107,7 @@ function loadOf(session: IdentifiedSession, loads: Readonly<Record<string, numbe
   return id !== null && Object.hasOwn(loads, id) ? (loads[id] ?? 0) : 0;
 }
 
-export function sessionId({ id, local, browserbase }: IdentifiedSession): string | null {
+function sessionId({ id, local, browserbase }: IdentifiedSession): string | null {
   return id ?? local?.id ?? browserbase?.id ?? null;
 }
 

@@ -121,7 +121,7 @@ export function awaitsControls(job: Controlled): boolean {
 }
 
 /** Whether a control was bad, and the items it made suspect still have to be reopened. */
-export function mustReopen(job: Controlled): boolean {
+function mustReopen(job: Controlled): boolean {
   return job.controls !== undefined && job.controls.suspect !== null;
 }
 

@@ -26,7 +26,7 @@ export interface WaitingFor {
 }
 
 /** What came back in the waits that followed each other until this one. */
-export interface HeldItems {
+interface HeldItems {
   /** Items that came back before are not held any more. */
   readonly from: number;
   /** Batches that came back one after another, without a success of the job. */

@@ -319,7 +319,7 @@ export function needsManifest(job: JobRecord): boolean {
 }
 
 /** A job that had nothing left has something to do again: an existing index, or one being written, becomes void. */
-export function whenBegunAgain(job: JobRecord): JobRecord {
+function whenBegunAgain(job: JobRecord): JobRecord {
   return isFinishing(job) ? { ...job, finishedAt: null, ...newRound(job) } : job;
 }
 

@@ -89,7 +89,7 @@ const GRACE = 0.25;
 /** A process that got nothing has its turn after this many leases of the others. */
 const TURN = 3;
 /** More than any installation has. Further processes wait until others have left. */
-export const MAX_HOLDERS = 500;
+const MAX_HOLDERS = 500;
 /** Jobs that a process names on one line, those with the highest demand. */
 export const MAX_DEMANDS = 20;
 

@@ -4,4 +4,3 @@ export type ContentSource = (typeof CONTENT_SOURCES)[number];
 
 /** `cache`: it was read earlier. */
 export const PAGE_SOURCES = [...CONTENT_SOURCES, 'cache'] as const;
-export type PageSource = (typeof PAGE_SOURCES)[number];

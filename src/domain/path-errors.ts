@@ -1,8 +1,8 @@
 /** Failures of a page of a site, across all jobs: a page that keeps failing is left alone for a day. */
 
-export const ERROR_THRESHOLD = 3;
+const ERROR_THRESHOLD = 3;
 export const ERROR_EXPIRY_MS = 86_400_000;
-export const MAX_ERROR_LENGTH = 200;
+const MAX_ERROR_LENGTH = 200;
 
 export interface PagePath {
   readonly site: string;

@@ -131,7 +131,7 @@ export function consecutiveFailureLimit({ consecutive_failures, min_requests }: 
   return consecutive_failures ?? Math.max(LEAST_STREAK, min_requests);
 }
 
-export const resultsSchema = z
+const resultsSchema = z
   .strictObject({
     keep_html: z
       .boolean()
@@ -177,7 +177,7 @@ const controlSchema = z
   })
   .meta({ description: 'An input that is known to exist.' });
 
-export const controlsSchema = z
+const controlsSchema = z
   .strictObject({
     items: z
       .array(controlSchema)

@@ -114,7 +114,7 @@ function isSameItem(one: RunItem, other: RunItem): boolean {
 }
 
 /** Adds items of a state to the counts, or with a negative number takes them away. */
-export function addToCounts(counts: RunCounts, state: RunItemState, items: number): RunCounts {
+function addToCounts(counts: RunCounts, state: RunItemState, items: number): RunCounts {
   return state === 'pending' ? counts : { ...counts, [state]: counts[state] + items };
 }
 
@@ -147,7 +147,7 @@ function given(metadata: RunMetadata): RunMetadata {
 }
 
 export const RUN_SORTS = ['startTime', 'createdAt', 'domain', 'endTime'] as const;
-export type RunSort = (typeof RUN_SORTS)[number];
+type RunSort = (typeof RUN_SORTS)[number];
 
 export interface RunQuery {
   readonly domain?: string | undefined;

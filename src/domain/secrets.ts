@@ -25,7 +25,7 @@ export function secretVariable(name: string): string {
 }
 
 /** Replaces a secret in a text. None of these characters is encoded in a URL, a form or JSON. */
-export function secretMask(name: string): string {
+function secretMask(name: string): string {
   return `***${name}***`;
 }
 

@@ -12,13 +12,12 @@ export const SITE_MODES = ['fetch', 'browser', 'auto'] as const;
 export type SiteMode = (typeof SITE_MODES)[number];
 
 export const CONTENT_METHODS = ['inner_html', 'click_copy'] as const;
-export type ContentMethod = (typeof CONTENT_METHODS)[number];
 
 /**
  * What a site offers instead of HTML. `auto`: the worker finds out; `suffix`: `<url>.md`; `accept`: `Accept:
  * text/markdown`.
  */
-export const MARKDOWN_OFFERS = ['auto', 'suffix', 'accept', 'none'] as const;
+const MARKDOWN_OFFERS = ['auto', 'suffix', 'accept', 'none'] as const;
 export type MarkdownOffer = (typeof MARKDOWN_OFFERS)[number];
 
 const WAIT_UNTIL = ['load', 'domcontentloaded', 'networkidle', 'commit'] as const;

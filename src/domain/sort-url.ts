@@ -7,7 +7,7 @@ export interface SitePlace {
 }
 
 /** What to do with a URL of a list. */
-export type SortedUrl =
+type SortedUrl =
   | ({ readonly kind: 'page'; readonly url: string } & SitePlace)
   /** Kept as a link, not fetched. */
   | ({ readonly kind: 'asset'; readonly url: string } & SitePlace)
@@ -16,7 +16,7 @@ export type SortedUrl =
 /**
  * A URL that belongs to no site is unknown, even if it looks like an asset: there is no site to keep the link under.
  */
-export function sortUrl(url: string, placeOf: (url: string) => SitePlace | null): SortedUrl {
+function sortUrl(url: string, placeOf: (url: string) => SitePlace | null): SortedUrl {
   const place = placeOf(url);
   if (place === null) return { kind: 'unknown', url };
   return { kind: isAssetUrl(url) ? 'asset' : 'page', url, ...place };

@@ -1,7 +1,7 @@
 import { PROXY_TYPES, type ProxyType } from './proxy-policy.ts';
 
 /** What was sent and received, and how often the site refused. */
-export interface UsageCounts {
+interface UsageCounts {
   readonly requests: number;
   /** On the wire: headers, bodies as they were sent, TLS, and requests to the proxy. */
   readonly bytesUp: number;

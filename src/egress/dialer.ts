@@ -56,7 +56,7 @@ export interface TlsTarget {
   readonly context?: SecureContext;
 }
 
-export interface DialDeadline {
+interface DialDeadline {
   /** By the clock's `elapsed()`. */
   readonly at: number;
   /** The whole time allowed for a connection, including the lookup of the name: for messages. */

@@ -42,7 +42,7 @@ export interface Reach {
   close(): void;
 }
 
-export interface Connecting {
+interface Connecting {
   readonly target: Target;
   readonly endpoint: Endpoint;
   readonly dialer: Dialer;

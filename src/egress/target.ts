@@ -87,7 +87,7 @@ function unescaped(text: string): string {
 const SHOWN_LENGTH = 200;
 
 /** For a message: shortened, and without anything that may be a password. */
-export function withoutSecrets(text: string): string {
+function withoutSecrets(text: string): string {
   const safe = text.replace(/^([a-z][a-z\d+.-]*:[/\\]*)?.*@/is, '$1…@');
   return safe.length <= SHOWN_LENGTH ? safe : `${safe.slice(0, SHOWN_LENGTH)}…`;
 }

@@ -9,7 +9,7 @@ export function noteCarrier(secured: Socket, carrier: Socket): void {
 }
 
 /** The socket whose bytes are on the wire: a TLS socket only counts what is inside. */
-export function wireOf(socket: Socket): Socket {
+function wireOf(socket: Socket): Socket {
   let wire = socket;
   for (let next = CARRIERS.get(wire); next !== undefined; next = CARRIERS.get(wire)) wire = next;
   return wire;

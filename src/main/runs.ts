@@ -12,7 +12,7 @@ import { type OrchestratorDeps, RunOrchestrator } from '../runs/orchestrator/run
 const STEP_EVERY_MS = 5000;
 const GATHER_MS = 100;
 
-export type Runs = { readonly service: RunService } | { readonly problem: string };
+type Runs = { readonly service: RunService } | { readonly problem: string };
 
 export interface OpenRuns {
   /** Or what must be set before runs can be carried out. */

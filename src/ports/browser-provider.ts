@@ -1,7 +1,7 @@
 import type { Browser, BrowserContext, BrowserContextOptions } from 'playwright-core';
 
 /** Where browsers come from: this machine, any endpoint that speaks CDP, or Browserbase. */
-export const BROWSER_PROVIDERS = ['local', 'cdp', 'browserbase'] as const;
+const BROWSER_PROVIDERS = ['local', 'cdp', 'browserbase'] as const;
 
 export type BrowserProviderName = (typeof BROWSER_PROVIDERS)[number];
 
@@ -37,7 +37,7 @@ export interface BrowserOptions {
 }
 
 /** In separate fields: Chromium ignores credentials in the address of a proxy. */
-export interface BrowserProxy {
+interface BrowserProxy {
   readonly server: string;
   readonly username?: string;
   readonly password?: string;

@@ -12,7 +12,7 @@ import type { SiteRows } from './site-rows.ts';
 /** All documents are in one group: they are found by key, and none is ever listed. */
 const ALL = 'all';
 
-export function composeWorkerRecordings(documents: SiteRows<SentRecording>): WorkerRecordings {
+function composeWorkerRecordings(documents: SiteRows<SentRecording>): WorkerRecordings {
   return {
     async get(key) {
       const [found = null] = await documents.get([{ site: ALL, name: key }]);

@@ -67,7 +67,7 @@ export interface NewContent extends Validators {
 }
 
 /** Links that were read; `content` answers the JSON. */
-export interface NewLinks {
+interface NewLinks {
   readonly kind: 'links';
   readonly key: PageKey;
   readonly url: string;
@@ -75,7 +75,7 @@ export interface NewLinks {
   readonly at: number;
 }
 
-export interface CacheQuery {
+interface CacheQuery {
   /** Null for all. */
   readonly site: string | null;
   readonly after: ListPlace | null;
@@ -89,7 +89,7 @@ export interface ListPlace {
   readonly row: string | null;
 }
 
-export interface CachePage {
+interface CachePage {
   readonly entries: readonly CachedEntry[];
   readonly next: ListPlace | null;
 }

@@ -24,7 +24,7 @@ export interface PathErrorBook extends WorkerPathErrors {
   removeSite(site: string): Promise<number>;
 }
 
-export interface PathErrorPage {
+interface PathErrorPage {
   readonly errors: readonly PathErrors[];
   readonly next: ListPlace | null;
 }

@@ -24,7 +24,7 @@ export interface RunOrders {
   end(order: RunOrder): Promise<void>;
 }
 
-export type Reservation =
+type Reservation =
   | { readonly kind: 'reserved' }
   /** Another start has the domain. */
   | { readonly kind: 'starting' }

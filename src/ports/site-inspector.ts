@@ -10,7 +10,7 @@ export interface SiteInspector {
   inspect(asked: Asked, signal: AbortSignal): Promise<Inspection>;
 }
 
-export interface Asked {
+interface Asked {
   readonly url: string;
   /** Where the content should be; null to look for it. */
   readonly selector: string | null;

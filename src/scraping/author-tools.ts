@@ -14,7 +14,7 @@ import { writeNewScraper } from './template/new-scraper.ts';
 import { NEW_KINDS, type NewKind } from './template/scraper-template.ts';
 
 /** The tools of a scraper, and how to close them. */
-export interface OpenTools {
+interface OpenTools {
   readonly tools: ScrapeTools;
   close(): Promise<void>;
 }

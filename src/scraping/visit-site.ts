@@ -108,7 +108,7 @@ export interface SiteParts<Input extends z.ZodType, State, Given extends object>
   readonly accompany?: (visit: Accompanied<State>) => Promise<Companion<Given>>;
 }
 
-export interface Accompanied<State> {
+interface Accompanied<State> {
   readonly http: HttpClient;
   readonly log: ScrapeLog;
   readonly state: State;

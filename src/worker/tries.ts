@@ -28,7 +28,7 @@ export interface Tried {
 }
 
 /** The item goes back because of its host; includes the result of the last try. */
-export interface HeldItem {
+interface HeldItem {
   readonly kind: 'held';
   readonly held: HeldBack;
   readonly last: ScrapeResult;

@@ -85,7 +85,7 @@ export function waitingForText({ host, until }: NonNullable<AnyJobAnswer['waitin
   return `waiting for ${printable(host, 80)} until ${printable(until.slice(0, 19).replace('T', ' '))} UTC`;
 }
 
-export function statusText({ status, held }: Pick<AnyJobAnswer, 'status' | 'held'>): string {
+function statusText({ status, held }: Pick<AnyJobAnswer, 'status' | 'held'>): string {
   const text = status === 'pending' && held ? 'held' : status;
   const style = statusStyle(text);
   const words = text === 'held' ? 'held' : printable(text.replaceAll('_', ' '));

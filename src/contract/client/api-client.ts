@@ -14,7 +14,7 @@ export interface ApiAddress {
 /** The parts of `fetch` and its answer that the client uses. */
 export type Fetch = (address: URL, request: FetchRequest) => Promise<FetchAnswer>;
 
-export interface FetchRequest {
+interface FetchRequest {
   readonly method: string;
   readonly headers: Record<string, string>;
   readonly signal: AbortSignal;

@@ -18,7 +18,7 @@ export interface FileTarget {
 }
 
 /** A SHA-256 computed incrementally, like `createHash('sha256')` of node:crypto. */
-export interface RunningHash {
+interface RunningHash {
   update(bytes: Uint8Array): unknown;
   digest(encoding: 'hex'): string;
 }

@@ -104,7 +104,7 @@ function presentWait({ type, items, until }: JobWait): JobAnswer['waiting'][numb
   return { error_type: type, items, until: iso(until) };
 }
 
-export function presentWaitingFor(job: JobRecord, now: number): JobAnswer['waiting_for'] {
+function presentWaitingFor(job: JobRecord, now: number): JobAnswer['waiting_for'] {
   const wait = currentWait(job, now);
   return wait === null ? null : { host: wait.host, until: iso(wait.until), reason: wait.reason };
 }

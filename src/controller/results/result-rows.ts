@@ -49,7 +49,7 @@ export interface ResultRow extends FilePaths {
 }
 
 /** An entry of a list in the data. */
-export interface ChildRecord {
+interface ChildRecord {
   readonly field: string;
   /** 0-based. */
   readonly index: number;

@@ -37,7 +37,7 @@ export interface Results {
   readonly parts: readonly ResultPart[];
 }
 
-export interface ResultPart {
+interface ResultPart {
   readonly part: number;
   /** Null, like the hash, as long as it may change, and if the manifest's information about its parts is damaged. */
   readonly items: number | null;

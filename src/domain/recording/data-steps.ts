@@ -17,7 +17,7 @@ const needsPlace = [
 ] as const;
 
 /** One value of a record in a list. */
-export const RECORD_FIELD = z
+const RECORD_FIELD = z
   .strictObject({
     selectors: SELECTORS.optional().describe('Inside of the row; otherwise the row itself.'),
     read: z

@@ -12,7 +12,7 @@ export interface HttpPlan {
   readonly obstacles: readonly HttpObstacle[];
 }
 
-export interface HttpObstacle {
+interface HttpObstacle {
   readonly path: string;
   readonly type: StepType;
   /** `a mouse over an element is seen only by scripts`. */

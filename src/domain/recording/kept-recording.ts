@@ -46,7 +46,7 @@ export function byAge(one: RecordedScraper, other: RecordedScraper): number {
 }
 
 /** Who a document is kept for. */
-export type RecordingHolder =
+type RecordingHolder =
   | { readonly kind: 'job'; readonly jobId: string }
   | { readonly kind: 'scraper'; readonly id: string };
 

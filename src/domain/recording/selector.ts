@@ -17,7 +17,7 @@ export const SELECTOR_PREFIXES = {
   pierce: 'CSS that also looks into open shadow roots: `pierce/#search`',
 } as const;
 
-export type SelectorKind = keyof typeof SELECTOR_PREFIXES;
+type SelectorKind = keyof typeof SELECTOR_PREFIXES;
 
 /** One selector, read. */
 export type SelectorPart =
@@ -27,7 +27,7 @@ export type SelectorPart =
 
 const one = z.string().min(1).max(LIMITS.selector).superRefine(noteProblem);
 
-export const ALTERNATIVE = z
+const ALTERNATIVE = z
   .union([
     one.describe('A selector such as `#search`, `text/Search` or `role/button[name="Search"]`.'),
     z.array(one).min(1).max(20).describe('A path through shadow roots: each selector is looked for in the one before.'),

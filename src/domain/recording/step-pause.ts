@@ -1,5 +1,5 @@
 /** A step that has failed while someone watches. */
-export interface PausedStep {
+interface PausedStep {
   /** `4`, or `4.then.2`. */
   readonly path: string;
   /** Names the step: `step 4, click "Search": none of 3 selectors matched`. */

@@ -55,7 +55,7 @@ export interface StepStatistics {
 }
 
 /** One minute, or the first of several. */
-export interface MatchSlice {
+interface MatchSlice {
   /** In minutes since 1970. */
   readonly minute: number;
   /** Items in which an alternative matched. */

@@ -16,7 +16,7 @@ interface Common {
   readonly timeoutMs?: number | undefined;
 }
 
-export interface IfStep extends Common {
+interface IfStep extends Common {
   readonly type: 'if';
   readonly condition: Condition;
   readonly then: readonly Step[];
@@ -44,7 +44,7 @@ export interface TryStep extends Common {
   readonly otherwise?: readonly Step[] | undefined;
 }
 
-export interface CallStep extends Common {
+interface CallStep extends Common {
   readonly type: 'call';
   readonly sequence: string;
 }
@@ -55,12 +55,12 @@ export interface StopStep extends Common {
   readonly message?: string | undefined;
 }
 
-export type ControlStep = IfStep | ForEachStep | RepeatStep | TryStep | CallStep | StopStep;
+type ControlStep = IfStep | ForEachStep | RepeatStep | TryStep | CallStep | StopStep;
 
 const nested = z.lazy((): z.ZodType<readonly Step[]> => z.array(STEP).max(LIMITS.steps));
 const rounds = z.int().min(1).max(LIMITS.rounds);
 
-export const CONTROL_STEPS = [
+const CONTROL_STEPS = [
   z
     .strictObject({ type: z.literal('if'), condition: CONDITION, then: nested, else: nested.optional(), ...COMMON })
     .describe('Carries out `then` if the condition holds now, otherwise `else`.'),

@@ -50,7 +50,7 @@ export const FILTERS = {
   raw: filter(0, 0, 'raw', 'in a URL: not encoded', (value) => value),
 } as const satisfies Record<string, Filter>;
 
-export type FilterName = keyof typeof FILTERS;
+type FilterName = keyof typeof FILTERS;
 
 /** Null if the call can be carried out. */
 export function findFilterProblem({ name, args }: FilterCall): string | null {

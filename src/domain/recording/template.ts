@@ -20,8 +20,8 @@ export type TemplatePart =
 
 export type Placeholder = Extract<TemplatePart, { kind: 'placeholder' }>;
 
-export const TEMPLATE_ROOTS = ['input', 'vars', 'row'] as const;
-export type TemplateRoot = (typeof TEMPLATE_ROOTS)[number];
+const TEMPLATE_ROOTS = ['input', 'vars', 'row'] as const;
+type TemplateRoot = (typeof TEMPLATE_ROOTS)[number];
 
 export class TemplateError extends Error {
   constructor(message: string) {

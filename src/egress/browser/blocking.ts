@@ -25,7 +25,7 @@ export interface Blocking {
   refusesHost(hostname: string): string | null;
 }
 
-export interface UrlPattern {
+interface UrlPattern {
   readonly urlPattern: string;
   readonly block: true;
 }

@@ -35,7 +35,7 @@ export interface WayOptions {
  * Options for a new context, in Playwright's terms. The password of the proxy is not among them: Playwright would turn
  * the HTTP cache off to use it. So `context.request`, which Playwright sends by itself, has no way out.
  */
-export interface WayContextOptions {
+interface WayContextOptions {
   readonly proxy?: { readonly server: string };
 }
 

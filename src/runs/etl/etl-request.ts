@@ -88,7 +88,7 @@ class AskedToWait extends EtlRefused {
   }
 }
 
-export function buildApiUrl({ endpoint }: EtlSettings, { path, params = {} }: EtlRequest): URL {
+function buildApiUrl({ endpoint }: EtlSettings, { path, params = {} }: EtlRequest): URL {
   const url = new URL(`${endpoint.replace(/\/+$/, '')}${path}`);
   for (const [name, value] of Object.entries(params))
     if (value !== undefined) url.searchParams.set(name, String(value));

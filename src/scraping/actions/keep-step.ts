@@ -6,7 +6,7 @@ import type { KeptBytes } from './kept-bytes.ts';
 import type { StepScope } from './step-scope.ts';
 
 /** What a step kept, as a field of the data says it. */
-export interface KeptFact {
+interface KeptFact {
   readonly kind: 'screenshot' | 'document';
   readonly size: number;
   readonly media_type: string;

@@ -10,7 +10,7 @@ import type { WholePage } from '../extract/whole-page.ts';
 import { fail } from '../scrape-failure.ts';
 
 /** How a value is read from an element, by the helpers that scrapers have. Null where there is nothing to read. */
-export type Read = 'text' | 'attribute' | 'value' | 'html' | 'number' | 'money' | 'date';
+type Read = 'text' | 'attribute' | 'value' | 'html' | 'number' | 'money' | 'date';
 
 export interface ReadOptions {
   readonly read: Read;

@@ -93,7 +93,7 @@ export interface Entered {
   leave(isBrowserGone: boolean): Left;
 }
 
-export interface Left {
+interface Left {
   /** How many browsers have ended during the item by now. */
   readonly deaths: number;
   /** Whether other items may have been in the browser: then it is unknown which of them caused it. */

@@ -52,7 +52,7 @@ export interface ChosenFile {
 }
 
 /** Without a file, the field is sent as a browser sends it when none was chosen. */
-export interface FileControl extends ControlFacts {
+interface FileControl extends ControlFacts {
   readonly kind: 'file';
   files: readonly ChosenFile[];
 }

@@ -6,7 +6,7 @@ import type { ButtonControl, ChosenFile, Control } from './form-controls.ts';
 export type Entry = readonly [name: string, value: string | typeof NO_FILE | ChosenFile];
 
 /** The content of a file field when no file was chosen. */
-export const NO_FILE = Symbol('no file');
+const NO_FILE = Symbol('no file');
 
 /** The entries of the controls that are sent, as browsers choose them; `pressed` is the button, if one was pressed. */
 export function entriesOf(controls: readonly Control[], pressed: ButtonControl | null): Entry[] {

@@ -50,7 +50,7 @@ export function toMarkdown(html: string, options: MarkdownOptions): MarkdownPage
 }
 
 /** The same for a page that is parsed already. */
-export function convertPage(document: PageDocument, options: MarkdownOptions): MarkdownPage {
+function convertPage(document: PageDocument, options: MarkdownOptions): MarkdownPage {
   const classes = new ClassBook();
   const content = findContent(document, options.selector, classes);
   const addresses = new PageAddresses(document, options.url);

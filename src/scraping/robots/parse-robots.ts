@@ -13,7 +13,7 @@ export interface RobotsRules {
   readonly weight: number;
 }
 
-export type RobotsVerdict =
+type RobotsVerdict =
   | { readonly kind: 'allowed' }
   /** `line`: 1-based number of the line that says so; null if it was not looked up. */
   | { readonly kind: 'disallowed'; readonly line: number | null };

@@ -13,7 +13,7 @@ const DEFAULT_DELAY_MS = 1000;
  * Only of items that pull or look at a whole site. `follow`: a page whose links are followed. `sitemap`, `robots`, `llms`: what
  * names pages of the site. `links`: all links of the site, which are put into the cache.
  */
-export const PAGE_ROLES = ['follow', 'sitemap', 'robots', 'llms', 'links'] as const;
+const PAGE_ROLES = ['follow', 'sitemap', 'robots', 'llms', 'links'] as const;
 
 export const pageInput = z.strictObject({
   url: z.string().min(1).max(2000).meta({ description: 'Address of the page.' }),

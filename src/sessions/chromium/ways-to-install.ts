@@ -13,7 +13,7 @@ export interface WayToInstall {
   readonly install: (deps: WayDeps) => Promise<Installed>;
 }
 
-export interface WayDeps {
+interface WayDeps {
   readonly cacheDir: string;
   readonly clock: Clock;
   readonly onLine: (line: string) => void;

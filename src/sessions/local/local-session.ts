@@ -15,7 +15,7 @@ const KILLED_MS = 5000;
 const LOOK_EVERY_MS = 10;
 
 /** Reads what `start-chromium` notes: the process group of the browser. Null if it did not get that far. */
-export function readPid(folder: string): number | null {
+function readPid(folder: string): number | null {
   return Number(readNote(folder, 'pid')) || null;
 }
 

@@ -18,7 +18,7 @@ export interface Batch {
   isStored: boolean;
 }
 
-export interface Hold {
+interface Hold {
   readonly worker: string;
   readonly claimedAt: number;
   begunSeq: number | null;

@@ -7,7 +7,7 @@ import type { ResultPath } from './result-path.ts';
 import type { Disk, UnfinishedResults } from './unfinished-results.ts';
 
 /** Bytes to be stored under their name, or a complete unfinished file that becomes it. */
-export type Content = Uint8Array | { readonly file: string };
+type Content = Uint8Array | { readonly file: string };
 
 export interface Placed {
   readonly path: ResultPath;

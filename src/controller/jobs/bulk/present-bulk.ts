@@ -23,7 +23,7 @@ export function isBulk(job: JobRecord): job is BulkJob {
 const ERRORS_SHOWN = 10;
 const LONGEST_ERROR = 200;
 
-export function presentBulkInput({ bulk }: Pick<BulkJob, 'bulk'>): BulkInputAnswer {
+function presentBulkInput({ bulk }: Pick<BulkJob, 'bulk'>): BulkInputAnswer {
   return {
     total_urls: bulk.totalUrls,
     to_scrape: pagesToScrape(bulk),

@@ -12,7 +12,7 @@ export interface SiteLinksDeps extends ErrandDeps {
   readonly checkPause: (url: string) => Promise<void>;
 }
 
-export interface FoundLinks {
+interface FoundLinks {
   readonly links: readonly string[];
   /** Whether everything that names pages could be read, within the limits. */
   readonly isComplete: boolean;

@@ -55,7 +55,7 @@ export const PATH_COLUMNS = FILE_KINDS.map((kind) => ({ name: `${kind}_path`, ty
 const MORE = { name: 'more', type: 'text' } as const satisfies Column;
 
 /** A table of a million columns is useless, and every row would pay for each: further fields go into `more`. */
-export const MAX_FIELDS = 1000;
+const MAX_FIELDS = 1000;
 
 /** Examines the first rows one by one, and then determines the columns. */
 export class TablePlan {

@@ -17,7 +17,7 @@ export const IMPORT_FORMATS = {
   plain: 'a list of actions',
 } as const;
 
-export type ImportFormat = keyof typeof IMPORT_FORMATS;
+type ImportFormat = keyof typeof IMPORT_FORMATS;
 
 /** A recording made from another tool's file, and what became of the file's entries. */
 export type Imported =

@@ -22,7 +22,7 @@ export function importPlainActions(actions: readonly unknown[]): ConvertedSteps 
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Other names of steps. */
-export const PLAIN_NAMES: Readonly<Record<string, StepType>> = {
+const PLAIN_NAMES: Readonly<Record<string, StepType>> = {
   navigate: 'goto',
   open: 'goto',
   visit: 'goto',

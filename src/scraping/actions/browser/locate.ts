@@ -4,7 +4,7 @@ import { NoMatch } from '../engine.ts';
 import type { Wanted } from '../wanted.ts';
 
 /** Where locators begin. */
-export type Root = Page | Frame | FrameLocator | Locator;
+type Root = Page | Frame | FrameLocator | Locator;
 
 /** What an alternative matches in the page that is open. */
 export interface Located {

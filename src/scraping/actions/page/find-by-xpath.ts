@@ -32,16 +32,6 @@ export function findByXPath(root: ParentNode, source: string): Element[] {
   return found.filter((node): node is Element => node instanceof Element);
 }
 
-/** Why an expression cannot be used without a browser; null if it can. */
-export function whyNotXPath(source: string): string | null {
-  try {
-    parsed(source);
-    return null;
-  } catch (error) {
-    return error instanceof Error ? error.message : String(error);
-  }
-}
-
 function parsed(source: string): XPath {
   const known = PARSED.get(source);
   if (known !== undefined) return known;
