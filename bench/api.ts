@@ -16,7 +16,7 @@ const PROBE_EVERY_MS = 5;
 const BAD_EVERY = 100_000;
 
 /**
- * The API beside a job at full rate: an upload of all items, then the job with a client that asks all the time, with and
+ * The API beside a job at full rate: an upload of all items, then the job with a constantly polling client, with and
  * without watchers in turns, an export while it runs, and a start on the resulting ledger.
  */
 export async function benchApi(
@@ -208,7 +208,7 @@ async function call(url: string, method: string, path: string, body?: object): P
   return JSON.parse(text);
 }
 
-/** The most that was seen since it was last asked for. */
+/** The highest value since the last read. */
 class Peak {
   readonly #timer: NodeJS.Timeout;
   #most = 0;

@@ -2,7 +2,7 @@ import { BUDGET, type CostReport, type CostRun, runCounted } from '../test/suppo
 
 /**
  * Whole jobs on the AWS adapters and the emulators, all in this process, with every request counted on the wire. The
- * seconds tell of the emulators as much as of Trawl; what counts is requests and units per item.
+ * seconds depend on the emulators as much as on Trawl; what counts is requests and units per item.
  */
 export async function benchAws(runs: readonly CostRun[], say: (line: string) => void) {
   const done: Done[] = [];
@@ -38,7 +38,7 @@ function summaryOf({ run, report: { whole, seconds, statusRead } }: Done) {
   };
 }
 
-/** As counted: two for every thousand items, and three for the job; a few more do no harm. */
+/** As counted: two for every thousand items, and three for the job; a few more are acceptable. */
 function manifestPuts(items: number): number {
   return 10 + Math.ceil(items / 500);
 }

@@ -111,7 +111,7 @@ function* bytesOf(jobId: string, items: number, share: number, onShare: () => vo
   }
 }
 
-/** Null where there is no such job. */
+/** Null if there is no such job. */
 async function totalOf(url: string, jobId: string): Promise<number | null> {
   const answer = await fetch(`${url}/jobs/${jobId}/status`);
   if (answer.status === 404) return null;

@@ -22,7 +22,7 @@ export async function benchDiscovery(
   const engine = await openEngine(config);
   try {
     await engine.startWorkers().ready;
-    // Once for nothing: code and files are warm for both.
+    // The first run does not count: it warms code and files for both.
     await run(engine, 'warm-up', size.concurrency, pagesFor(2000));
     const submitted = await run(engine, 'submitted', size.concurrency, itemsFor(size.items));
     say(`submitted: ${submitted.items} items, ${submitted.perSecond}/s`);
@@ -86,7 +86,7 @@ function* itemsFor(count: number): Generator<NewItem[]> {
   }
 }
 
-/** Pages that lead to so many items together, each of them on two pages but for the first and the last. */
+/** Pages that lead to this many items together, each of them on two pages except the first and the last. */
 function* pagesFor(count: number): Generator<NewItem[]> {
   const step = Math.floor(LINKS / 2);
   const pages: NewItem[] = [];

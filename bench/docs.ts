@@ -6,7 +6,7 @@ import { type Measured, measureInTurns } from './http/measure.ts';
 import { makeRoom } from './http/room.ts';
 
 const CONCURRENCY = 16;
-/** By then the compiler has done its work, also that of the many functions that a page goes through once. */
+/** By then the compiler has done its work, even for the many functions that a page goes through once. */
 const WARM_UP = 3000;
 /**
  * Short, because V8 reduces the memory of a process that has rested for eight seconds, and that takes a fifth more for each
@@ -57,7 +57,7 @@ export async function benchDocs(
     const share = shareOfHand(rows);
     return { rows, cpu_of_hand: share, ok: share === null || share >= TARGET };
   } finally {
-    // All at the end: a removal could slow down the next subject.
+    // All are removed at the end, because a removal could slow down the next subject.
     rmSync(room, { recursive: true, force: true, maxRetries: 3 });
   }
 }

@@ -104,7 +104,7 @@ function* generateItems(count: number): Generator<NewItem[]> {
     const length = Math.min(CHUNK, count - first);
     yield Array.from({ length }, (_, index) => {
       const number = first + index;
-      // Ids in no order, as parcel numbers are.
+      // Ids are in no order, like parcel numbers.
       const parcel = ((number * 2_654_435_761) % 4_294_967_296).toString(36);
       return { itemId: `parcel-${parcel}-${number}`, input: { apn: `200-14-${number}`, county: 'demo' } };
     });
@@ -126,7 +126,7 @@ async function untilFinished(engine: Engine, jobId: string): Promise<{ finishedA
   return promise.finally(unsubscribe);
 }
 
-/** CPU time is what a busy machine changes least: its rates depend on who else is running, these figures hardly. */
+/** CPU time is what a busy machine changes least: its rates depend on what else is running, these figures hardly do. */
 function measureCpu(items: number, workers: readonly number[]) {
   const controller = () => cpuSecondsOfProcess(process.pid);
   const others = () => workers.reduce((sum, pid) => sum + cpuSecondsOfProcess(pid), 0);

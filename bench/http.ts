@@ -15,8 +15,8 @@ const TURNS = 5;
  * Pages of the demo county, 25 KB each: fetched, parsed, ten fields taken, and packed HTML, data and metadata kept on the
  * disk; by us, who keep a durable ledger of it as well, by a script written by hand, and by Crawlee. Each has a process
  * of its own, and they work in turns, against the same county, after 300 pages that are not counted. Ours counts from the
- * job handed in to its completion. CPU and memory are those of all processes of the one that is measured. Not the same for
- * all is how hard the HTML is packed: ours at the level we keep pages at, the others at zlib's own (see packing.ts).
+ * job handed in to its completion. CPU and memory are those of all processes of the one that is measured. How hard
+ * the HTML is packed differs: ours at the level we keep pages at, the others at zlib's own (see packing.ts).
  */
 export async function benchHttp(
   { items, only }: { items: number; only: readonly string[] },
@@ -38,7 +38,7 @@ export async function benchHttp(
     });
     return { rows: await measureInTurns(subjects, TURNS, say) };
   } finally {
-    // All at the end: a removal could slow down the next subject.
+    // All are removed at the end, because a removal could slow down the next subject.
     rmSync(room, { recursive: true, force: true, maxRetries: 3 });
   }
 }

@@ -16,11 +16,11 @@ export interface MarkdownRow {
   readonly pages: number;
   readonly pages_per_s: number;
   readonly mb_per_s: number;
-  /** Of the words of the content, the share that is in the Markdown. */
+  /** The share of the content's words that is in the Markdown. */
   readonly recall: number;
-  /** Of the words of the Markdown, the share that is content: the rest is navigation. */
+  /** The share of the Markdown's words that is content: the rest is navigation. */
   readonly precision: number;
-  /** Of the code blocks, the share that is in the Markdown to the byte. */
+  /** The share of code blocks that is in the Markdown to the byte. */
   readonly code_exact: number;
 }
 
@@ -72,7 +72,7 @@ export async function benchMarkdown(
   }
 }
 
-/** So many of each package, evenly spread. */
+/** Takes this many pages of each package, evenly spread. */
 function thin(paths: readonly string[], items: number | null): readonly string[] {
   if (items === null || items >= paths.length) return paths;
   return Array.from({ length: items }, (_, index) => paths[Math.floor((index * paths.length) / items)] ?? '');

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Trawl does not depend on what it is measured against, so that is installed here, the first time. */
+/** Trawl does not depend on the programs it is compared with, so they are installed here on first use. */
 export function installPeers(names: readonly string[], say: (line: string) => void): void {
   const folder = import.meta.dirname;
   if (names.every((name) => existsSync(join(folder, 'node_modules', name)))) return;

@@ -4,12 +4,12 @@ import { memoryOf } from './memory.ts';
 /** The kernel counts in hundredths of a second, on every machine that we know. */
 const TICKS_PER_SECOND = 100;
 
-/** CPU seconds of a process with its threads and all that it started, also of those that have ended. */
+/** CPU seconds of a process with its threads and all that it started, including those that have ended. */
 export function cpuSecondsOf(root: number): number {
   return familyOf(root).reduce((sum, pid) => sum + (statOf(pid)?.ticks ?? 0), 0) / TICKS_PER_SECOND;
 }
 
-/** CPU seconds of a process and its threads, without the processes that it started. 0 once it is gone. */
+/** CPU seconds of a process and its threads, without the processes that it started. 0 when it is gone. */
 export function cpuSecondsOfProcess(pid: number): number {
   return (statOf(pid)?.ownTicks ?? 0) / TICKS_PER_SECOND;
 }
@@ -37,7 +37,7 @@ function familyOf(root: number): number[] {
   return family;
 }
 
-/** Null once it is gone. */
+/** Null when the process is gone. */
 function statOf(pid: number): { parent: number; ticks: number; ownTicks: number } | null {
   try {
     const text = readFileSync(`/proc/${pid}/stat`, 'utf8');

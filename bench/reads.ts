@@ -37,7 +37,7 @@ const FILTERS = [
   { status: 'failed', errorType: 'timeout' },
 ] as const;
 
-/** A cursor is the adapter's own, so one is had by asking for the page that ends there. */
+/** Cursors are the adapter's own, so one is obtained by asking for the page that ends there. */
 async function cursorAt(ledger: Ledger, jobId: string, position: number): Promise<string | null> {
   let after: string | null = null;
   for (let seen = 0; seen < position; ) {
@@ -49,7 +49,7 @@ async function cursorAt(ledger: Ledger, jobId: string, position: number): Promis
   return after;
 }
 
-/** One read is shorter than the clock can tell. */
+/** One read is shorter than the clock can measure. */
 const READS_AT_ONCE = 100;
 
 async function readOften(ledger: Ledger, jobId: string): Promise<void> {

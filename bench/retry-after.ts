@@ -19,7 +19,7 @@ export interface RetryAfterSize {
 /** By how much 1 % of refusals may lengthen a job. */
 const ALLOWED_RATIO = 1.25;
 
-/** One request in so many is refused. */
+/** One request in this many is refused. */
 const EVERY = 100;
 
 /**

@@ -12,7 +12,7 @@ export interface StarvationSize {
   readonly hanging: number;
   /** Hosts they are spread over: with one, most wait at its gate. */
   readonly hosts: number;
-  /** If above 0, the neighbour is a job of so many items whose host names never get an answer. */
+  /** If above 0, the neighbour is a job of this many items whose host names never get an answer. */
   readonly deadDns: number;
   readonly jobs: number;
   readonly items: number;
@@ -27,7 +27,7 @@ const CONCURRENCY = 3;
 
 /**
  * Whether a job that hangs holds up others: small jobs, each of a site of its own, run one by one, and then all together
- * beside a job that has taken whatever it could get before they came. The times are from submission to completion.
+ * beside a job that had taken all that it could get before they came. The times are from submission to completion.
  */
 export async function benchStarvation(size: StarvationSize, say: (line: string) => void) {
   const dataDir = mkdtempSync(join(tmpdir(), 'trawl-bench-'));

@@ -29,7 +29,7 @@ export async function startServe(
     url,
     /** Process id of the controller itself: bin/trawl only starts it. */
     pid,
-    /** Lines of its log that tell of an error. */
+    /** Lines of its log that report an error. */
     errors: errors as readonly string[],
     ended,
     rssMb: () => memoryOf(pid)?.nowMb ?? 0,

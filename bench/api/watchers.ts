@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** Watchers that read what comes and do nothing with it. Answers how to end them, and how much they were sent. */
+/** Starts watchers that read what comes and do nothing with it. Answers how to end them, and how much they got. */
 export async function openWatchers(url: string, jobId: string, count: number) {
   const { hostname, port } = new URL(url);
   let bytes = 0;

@@ -1,4 +1,4 @@
-/** What the demo county's script shows of a parcel, where it stands, and whether it is an amount. */
+/** What the demo county's script shows of a parcel, where it is, and whether it is an amount. */
 const FIELDS = [
   ['apn', '#apn', false],
   ['owner', '#owner', false],
@@ -14,7 +14,7 @@ export interface Profile {
   readonly [name: string]: string | number;
 }
 
-/** By a function of cheerio, as anybody would write it. */
+/** Uses a function of cheerio, as most users would write it. */
 export function readProfile($: (selector: string) => { text(): string }): Profile {
   const data: Record<string, string | number> = {};
   for (const [name, selector, isAmount] of FIELDS) {

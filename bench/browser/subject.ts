@@ -4,7 +4,7 @@ import type { Task } from '../http/subject.ts';
 export interface BrowserTask extends Task {
   /** The same program for all. */
   readonly chromium: { readonly path: string; readonly sandbox: boolean };
-  /** Ours only: what an item has of its own, a context or a page. */
+  /** Ours only: what each item has of its own, a context or a page. */
   readonly isolation: 'context' | 'page';
 }
 

@@ -9,7 +9,7 @@ export interface Checkouts {
   /** The working tree as it is now, uncommitted changes included. A copy: it may be edited while the benchmark runs. */
   readonly here: Checkout;
   readonly other: Checkout;
-  /** For what the runs leave behind when they are stopped. */
+  /** For what the runs leave when they are stopped. */
   readonly temporary: string;
   remove(): void;
 }

@@ -37,7 +37,7 @@ function hasName(entry: unknown): entry is { readonly name: string } {
 }
 
 /**
- * The n-th run of one side is compared with the n-th of the other, which ran next to it: whatever else the machine did at
+ * The n-th run of one side is compared with the n-th of the other, which ran next to it: other work of the machine at
  * that time disturbed both.
  */
 export function compareRuns(here: readonly Figures[], other: readonly Figures[]): Comparison {

@@ -8,7 +8,7 @@ export type Run = { readonly figures: Figures } | { readonly failed: string };
 
 /**
  * Runs `bench/main.ts` of a checkout, which may be older than any option of ours, and adds the CPU time of all its
- * processes. In a process group of its own: Ctrl-C must end it together with its workers, and not before we know.
+ * processes. It has a process group of its own: Ctrl-C must end it together with its workers, and not before we know.
  */
 export async function runBenchmark(
   folder: string,

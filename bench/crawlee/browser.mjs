@@ -4,7 +4,7 @@ import { agreedCookie, profileUrl } from '../browser/subject.ts';
 import { runSubject } from '../http/subject.ts';
 import { checkFinished } from './keep-page.mjs';
 
-/** As its guide shows it, with its default settings, except for the program and for a context of its own for each item. */
+/** Crawlee as its guide shows it, with default settings except for the program and a separate context for each item. */
 let crawler = null;
 
 await runSubject(

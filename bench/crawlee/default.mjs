@@ -2,7 +2,7 @@ import { CheerioCrawler } from '@crawlee/cheerio';
 import { runSubject } from '../http/subject.ts';
 import { checkFinished, keepPage, requestsFor } from './keep-page.mjs';
 
-/** As its guide shows it: a crawler, a handler, and the addresses. Its queue lies in ./storage, its pool scales itself. */
+/** Crawlee as its guide shows it: a crawler, a handler, addresses, a queue in ./storage, a pool that scales itself. */
 let crawler = null;
 
 await runSubject(async (apns, { url, folder }) => {

@@ -32,7 +32,7 @@ export function requestsFor(apns, url) {
   return apns.map((apn) => ({ url: `${url}/parcel/${apn}`, userData: { apn } }));
 }
 
-/** A page that was not kept is not a page that was fetched. */
+/** A page that was not kept does not count as fetched. */
 export function checkFinished({ requestsFinished, requestsFailed }, expected) {
   if (requestsFinished !== expected)
     throw new Error(`${requestsFinished} of ${expected} pages, ${requestsFailed} failed`);

@@ -3,7 +3,7 @@ import { runSubject } from '../http/subject.ts';
 import { checkFinished, keepPage, requestsFor } from './keep-page.mjs';
 
 /**
- * As somebody would set it up who knows it well and wants speed: nothing on the disk but results, a list instead of a
+ * Crawlee as an expert would set it up for speed: nothing on the disk but results, a list instead of a
  * queue, as many at once as we have from the start, no sessions, no retries, no made-up browser headers, no log.
  */
 log.setLevel(LogLevel.OFF);

@@ -13,8 +13,8 @@ import { runSubject } from '../http/subject.ts';
  * - content and validators are in a cache, packed as hard as ours, and the page with its metadata in a file of results, in a folder for each item;
  *   after a kill at any moment each file is there whole or not at all;
  * - a journal says of each page how it ended, with size and SHA-256 of its result, and is on the disk within a second.
- * It does not do what only a service needs: no ledger that can be asked, no retries, leases, limits of hosts and sizes, second
- * process or API.
+ * It does not do what only a service needs: no ledger that can be queried, no retries, leases, limits of hosts and
+ * sizes, second process or API.
  */
 const agent = new Agent({ connections: 16 });
 const PACKING = { level: 3 };

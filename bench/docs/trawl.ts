@@ -26,7 +26,7 @@ async function start({ url, folder, workers, concurrency }: Task) {
   return { engine, api };
 }
 
-/** From the list handed in to the completion of its job in the ledger. */
+/** Measures from the submission of the list to the completion of its job in the ledger. */
 async function pullList(
   { engine, api }: { engine: Engine; api: string },
   pages: readonly string[],

@@ -28,7 +28,7 @@ export async function startCounty() {
         );
       }
     },
-    /** Requests that it has seen. */
+    /** Requests that the county has seen. */
     async requests(): Promise<number> {
       const { body } = await request(`${url}/__control/stats`);
       return ((await body.json()) as { requests: number }).requests;

@@ -1,4 +1,4 @@
-/** Ten fields of a parcel's page, where they stand, and whether they are amounts: those that `demo-parcel` takes. */
+/** Ten fields of a parcel's page, where they are, and whether they are amounts: those that `demo-parcel` takes. */
 const FIELDS = [
   ['apn', '#datalet_lblParid', false],
   ['owner', '#datalet_lblOwner', false],
@@ -12,7 +12,7 @@ const FIELDS = [
   ['total_tax', '#datalet_lblTotalTax', true],
 ] as const;
 
-/** By a function of cheerio, as anybody would write it. */
+/** Uses a function of cheerio, as most users would write it. */
 export function readFields($: (selector: string) => { text(): string }): Record<string, string | number> {
   const data: Record<string, string | number> = {};
   for (const [name, selector, isAmount] of FIELDS) {

@@ -94,7 +94,7 @@ async function takeTurn(subject: Running, turn: number, turns: number): Promise<
   subject.cpu += cpuSecondsOf(child.pid ?? 0) - cpuBefore;
 }
 
-/** Those that have children end them when they see that we are gone. */
+/** Programs that have children end them when they see that we are gone. */
 async function end(child: ChildProcess): Promise<void> {
   if (child.connected) child.disconnect();
   if (child.exitCode === null && child.signalCode === null) await once(child, 'exit');

@@ -1,6 +1,6 @@
 import type { Engine } from '../../src/main/engine.ts';
 
-/** From the job handed in to its completion in the ledger. */
+/** Measures from the submission of the job to its completion in the ledger. */
 export async function runJob(
   { submit, ledger, events }: Engine,
   apns: readonly string[],

@@ -6,9 +6,9 @@ export interface Elements {
   readonly roles?: readonly string[];
 }
 
-/** A package of documentation, and by hand what of its pages is the content: the converters do not know it. */
+/** A package of documentation, and a description by hand of its pages' content, unknown to the converters. */
 export interface Corpus {
-  /** Of Debian. The pages may be in one that it depends on. */
+  /** Name of the Debian package. The pages may be in one that it depends on. */
   readonly package: string;
   /** Names of the packages that hold pages. */
   readonly holds: RegExp;

@@ -37,7 +37,7 @@ type Convert = (html: string, url: string) => string;
 /** Pages that are converted before the clock runs, so that the code is compiled. */
 const WARM_UP = 300;
 const WARM_UP_SECONDS = 10;
-/** For a package. One of the converters needs seconds for a page of Python's library, and would need hours for all. */
+/** Limit for a package. One of the converters needs seconds for a page of Python's library: hours for all of them. */
 const MOST_SECONDS = 60;
 const WORST = 5;
 
@@ -46,7 +46,7 @@ async function openConverter(name: string): Promise<Convert> {
     const { toMarkdown } = await import('../../src/scraping/markdown/to-markdown.ts');
     return (html, url) => toMarkdown(html, { url }).markdown;
   }
-  // They are JavaScript without types, and not there before they are installed.
+  // They are JavaScript without types, and missing until they are installed.
   const file = './peers.mjs';
   const peers: Record<string, () => Convert> = await import(file);
   const open = peers[name === 'turndown' ? 'openTurndown' : 'openNodeHtmlMarkdown'];
@@ -93,7 +93,7 @@ function cpuSeconds(): number {
   return (user + system) / 1e6;
 }
 
-/** In an order that mixes the folders, and is always the same. */
+/** Sorts pages in an order that mixes the folders, and is always the same. */
 function mix(paths: readonly string[]): string[] {
   return paths
     .map((path) => ({ path, key: createHash('sha256').update(path).digest('hex') }))

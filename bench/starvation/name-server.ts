@@ -1,6 +1,6 @@
 import { createSocket } from 'node:dgram';
 
-/** For names that begin with `dead`, and for whatever else is not known, there is never an answer. */
+/** Names that begin with `dead`, and all other unknown names, never get an answer. */
 export interface NameServer {
   /** As `TRAWL_DNS_SERVERS` wants it. */
   readonly address: string;

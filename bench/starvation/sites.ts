@@ -8,7 +8,7 @@ export interface Site {
   close(): Promise<void>;
 }
 
-/** Answers every request with a small page, after so many milliseconds. */
+/** Answers every request with a small page, after this many milliseconds. */
 export async function openHealthySite(address: string, pageMs: number): Promise<Site> {
   const server = createHttpServer((request, response) => {
     setTimeout(() => response.end(`<title>${request.url}</title>`), pageMs);

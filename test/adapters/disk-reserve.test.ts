@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import { DiskReserve } from '../../src/adapters/embedded/disk-reserve.ts';
 
-test('a reserve takes up room until it is given up, and can be laid up again', async (t) => {
+test('a reserve takes up room until it is given up, and can be set aside again', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'trawl-reserve-'));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const reserve = new DiskReserve(folder);
@@ -21,7 +21,7 @@ test('a reserve takes up room until it is given up, and can be laid up again', a
   assert.ok(existsSync(file));
 });
 
-test('where nothing can be written a reserve is trouble with the storage, and leaves nothing half made', async () => {
+test('where nothing can be written a reserve is storage trouble, and leaves nothing half made', async () => {
   const reserve = new DiskReserve('/proc');
   await assert.rejects(reserve.layUp(), (error) => error instanceof Error);
   assert.ok(!existsSync('/proc/reserve'));

@@ -44,7 +44,7 @@ test('what comes in one turn is one group, in order', async (t) => {
   assert.deepEqual(calls, ['flush', 'flush']);
 });
 
-test('of a group only the change that throws fails, and nothing of it remains', async (t) => {
+test('only the change that throws fails in its group, and nothing of it remains', async (t) => {
   const { committer, calls, set, stored } = openCommitter(t);
   const heard: string[] = [];
   committer.subscribe((told) => heard.push('jobId' in told ? told.jobId : told.kind));
@@ -81,7 +81,7 @@ test('a listener that throws harms neither the change nor the other listeners', 
     throw new Error('a broken listener');
   });
   committer.subscribe((told) => heard.push(told.kind));
-  // Thrown outside of any call, where the process hears of it.
+  // The error is thrown outside of any call, where the process hears of it.
   const thrown = t.mock.method(globalThis, 'queueMicrotask', () => {});
   await committer.durable(() => committer.tell(change('a')));
   assert.throws(thrown.mock.calls[0]?.arguments[0] ?? (() => {}), /a broken listener/);
@@ -103,7 +103,7 @@ test('a change that a listener asks for comes in a later group', async (t) => {
   assert.deepEqual(order, ['heard', 'asked for']);
 });
 
-test('whoever closes waits for what was begun, and nothing is begun after', async (t) => {
+test('closing waits for what was begun, and nothing is begun after it', async (t) => {
   const { committer, set, stored } = openCommitter(t);
   const begun = committer.durable(() => set('a', '1'));
   const closed = committer.close();

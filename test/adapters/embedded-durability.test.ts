@@ -10,7 +10,7 @@ import { dataDirOf } from './embedded-support.ts';
 const SOON = { isUrgent: false };
 const NOW = { isUrgent: true };
 
-/** Durability on a database of its own, whose syncs are counted; who was answered is listed by name. */
+/** Durability on a database of its own, whose syncs are counted; answered callers are listed by name. */
 function given(t: Parameters<typeof dataDirOf>[0], gatherMs: number) {
   const database = openDatabase(join(dataDirOf(t), 'ledger.db'));
   t.after(() => database.close());
@@ -30,7 +30,7 @@ function given(t: Parameters<typeof dataDirOf>[0], gatherMs: number) {
   return { clock, seen, ask };
 }
 
-test('who is not in a hurry waits for company, and one sync serves all that came meanwhile', async (t) => {
+test('a caller that is not in a hurry waits for company, and one sync serves all that came meanwhile', async (t) => {
   const { clock, seen, ask } = given(t, 4);
   const first = ask('first', SOON);
   await clock.advance(3);
@@ -41,7 +41,7 @@ test('who is not in a hurry waits for company, and one sync serves all that came
   assert.deepEqual(seen, { syncs: 1, answered: ['first', 'second'] });
 });
 
-test('who is in a hurry waits for nobody, and takes those along that wait', async (t) => {
+test('a caller that is in a hurry does not wait for others, and takes along those that wait', async (t) => {
   const { seen, ask } = given(t, 4);
   const patient = ask('patient', SOON);
   await setImmediate();
@@ -50,7 +50,7 @@ test('who is in a hurry waits for nobody, and takes those along that wait', asyn
   assert.deepEqual(seen, { syncs: 1, answered: ['patient', 'urgent'] });
 });
 
-test('a hurry is over with its sync: the next one waits for company again', async (t) => {
+test('the hurry is over after its sync: the next caller waits for company again', async (t) => {
   const { clock, seen, ask } = given(t, 4);
   await ask('urgent', NOW);
   const patient = ask('patient', SOON);

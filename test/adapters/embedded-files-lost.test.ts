@@ -103,7 +103,7 @@ test('a ledger that is overwritten in place takes no more writes, even if no dam
   }
 });
 
-test('a process that copies the ledger by VACUUM INTO, or only reads it, is no disturbance', async (t) => {
+test('a process that copies the ledger with VACUUM INTO, or only reads it, does not disturb it', async (t) => {
   const { dataDir, handle } = await givenLedger(t);
   const file = join(dataDir, 'ledger.db');
   const copy = `
@@ -131,7 +131,7 @@ test('a ledger that copies its log into the database does not take that for a ch
   await handle.probe();
 });
 
-test('zeros in the middle of a ledger are found at the start, and what to do is said', async (t) => {
+test('zeros in the middle of a ledger are found at the start, with advice on what to do', async (t) => {
   const { dataDir, handle } = await givenLedger(t);
   await handle.close();
   overwrite(join(dataDir, 'ledger.db'));

@@ -58,7 +58,7 @@ test('every id is found at its place, and no other', (t) => {
   assert.equal(ids.find(JOB + 1, 'a-0'), null);
 });
 
-test('ids of any characters and length are told apart', (t) => {
+test('ids of any characters and length are distinguished', (t) => {
   const { database, ids } = openIds(t);
   const odd = [
     '',
@@ -114,7 +114,7 @@ test('large chunks are merged only up to a bound, so that no merge takes long', 
   assert.ok(sizes.length <= 7, sizes.join());
 });
 
-test('an id is known if the job has it or it stands earlier in the list', (t) => {
+test('an id is known if the job has it or it occurs earlier in the list', (t) => {
   const { ids, append } = openIds(t);
   append('a', 100);
   assert.deepEqual(knownOf(ids, 100, ['new', 'a-5', 'new', 'newer', 'a-99', 'a-100']), [1, 2, 4]);

@@ -171,7 +171,7 @@ test('the database of another program is not taken for a ledger', (t) => {
   assert.throws(() => openIn(t, dataDir), /another program/);
 });
 
-test('a directory has one owner, and whoever comes second hears who that is', async (t) => {
+test('a directory has one owner, and a second process that opens it learns who that is', async (t) => {
   const dataDir = dataDirOf(t);
   const first = openIn(t, dataDir);
   assert.throws(

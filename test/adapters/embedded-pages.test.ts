@@ -25,7 +25,7 @@ test('a page that finds little looks at a bounded number of rows, and says where
   );
 });
 
-test('what is rare is found at once, wherever in the job it stands', async (t) => {
+test('what is rare is found at once, wherever in the job it is', async (t) => {
   const { ledger } = openIn(t, dataDirOf(t));
   const jobId = await givenJob(ledger, { items: 3000, policy: WIDE });
   const leases = await takeOut(ledger, jobId);

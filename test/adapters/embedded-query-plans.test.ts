@@ -83,7 +83,7 @@ test('the statements cannot hide elsewhere: nothing else in the adapter is SQL',
   }
 });
 
-test('the check sees a scan, also behind a join, an index or a sort', (t) => {
+test('the check sees a scan, even one that a join, an index or a sort hides', (t) => {
   const db = emptyLedger(t);
   for (const sql of [
     'SELECT * FROM items WHERE item_id = ?',

@@ -35,7 +35,7 @@ import { dataDirOf, HeldDisk, openIn, stateOf } from './embedded-support.ts';
 
 const GRACE_MS = 4000;
 
-test('after a restart the ledger tells exactly what it told before', async (t) => {
+test('after a restart the ledger reports exactly what it reported before', async (t) => {
   const dataDir = dataDirOf(t);
   const first = openIn(t, dataDir);
   const jobId = await givenJob(first.ledger, { items: 30, name: 'Parcels', labels: { county: 'maricopa' } });
@@ -98,7 +98,7 @@ test('what only re-extractions have outlives a restart', async (t) => {
   assert.deepEqual([after.job?.extracts, after.job?.submission, after.job?.replacedBy], ['original', 'digest', 'x']);
 });
 
-test('an item whose batch was claimed before a restart is told of by its id when it ends', async (t) => {
+test('an item whose batch was claimed before a restart is reported by its id when it ends', async (t) => {
   const dataDir = dataDirOf(t);
   const first = openIn(t, dataDir);
   const jobId = await givenJob(first.ledger, { items: 2 });
@@ -121,7 +121,7 @@ test('an item whose batch was claimed before a restart is told of by its id when
   );
 });
 
-test('what was applied outlives the process, although nobody waited for the disk', async (t) => {
+test('what was applied outlives the process, although no caller waited for the disk', async (t) => {
   const dataDir = dataDirOf(t);
   const disk = new HeldDisk();
   disk.letGo();
@@ -144,7 +144,7 @@ test('what was applied outlives the process, although nobody waited for the disk
   await checkBooks(ledger, jobId);
 });
 
-test('a process that dies takes along what it had not begun to write, and answers nobody', async (t) => {
+test('a process that dies takes along what it had not begun to write, and answers no caller', async (t) => {
   const dataDir = dataDirOf(t);
   const first = openIn(t, dataDir);
   const jobId = await givenJob(first.ledger, { items: 1 });
@@ -187,7 +187,7 @@ test('what was queued is pending after a restart, because its messages are gone'
     assert.ok(!refs.some((old) => old.batchId === ref.ref.batchId), 'a name was given out twice');
 });
 
-test('a worker that outlives the owner keeps its lease, if it is heard within the grace', async (t) => {
+test('a worker that outlives the owner keeps its lease, if it is heard from within the grace period', async (t) => {
   const dataDir = dataDirOf(t);
   const first = openIn(t, dataDir);
   const jobId = await givenJob(first.ledger, { items: 2 });
@@ -207,7 +207,7 @@ test('a worker that outlives the owner keeps its lease, if it is heard within th
   await checkBooks(ledger, jobId);
 });
 
-test('what a worker held that cannot have outlived the owner is pending at once, and nobody is blamed', async (t) => {
+test('what a worker held that cannot have outlived the owner is pending at once, and no item is blamed', async (t) => {
   const dataDir = dataDirOf(t);
   const first = openIn(t, dataDir);
   const jobId = await givenJob(first.ledger, { items: 2 });
@@ -225,7 +225,7 @@ test('what a worker held that cannot have outlived the owner is pending at once,
   await checkBooks(ledger, jobId);
 });
 
-test('a worker that was heard after the restart and then falls silent counts against its item', async (t) => {
+test('a worker that was heard from after the restart and then falls silent counts against its item', async (t) => {
   const dataDir = dataDirOf(t);
   const first = openIn(t, dataDir);
   const jobId = await givenJob(first.ledger, { items: 1 });
@@ -239,7 +239,7 @@ test('a worker that was heard after the restart and then falls silent counts aga
   assert.equal((await itemOf(ledger, jobId, 'p-0')).strikes, 1);
 });
 
-test('a lease that would have run out sooner than the grace still does', async (t) => {
+test('a lease that would have run out sooner than the grace period still does', async (t) => {
   const dataDir = dataDirOf(t);
   const first = openIn(t, dataDir);
   const jobId = await givenJob(first.ledger, { items: 1 });

@@ -44,7 +44,7 @@ test('while the disk is slow work goes on, and nothing is acknowledged before it
   const heard: LedgerChange['kind'][] = [];
   ledger.subscribe((change) => heard.push(change.kind));
   const settled = ledger.settle([partOf(lease)], NOW);
-  // The slot is free as soon as the settle is applied, and whoever listens knows.
+  // The slot is free as soon as the settle is applied, and listeners know.
   const [next] = await claim(ledger, await dispatch(ledger, jobId), { worker: 'worker-2' });
   assert.ok(next);
   assert.deepEqual(heard, ['settled', 'dispatched', 'claimed']);
@@ -193,7 +193,7 @@ test('a disk that stays sick fails every durable call, and none that is only app
   assert.equal((await jobOf(ledger, jobId)).counts.success, 4);
 });
 
-test('a full disk takes nothing in halves, and goes on when there is room', async (t) => {
+test('a full disk takes nothing in part, and goes on when there is room', async (t) => {
   const dataDir = dataDirOf(t);
   const handle = openIn(t, dataDir);
   const { ledger } = handle;
@@ -311,7 +311,7 @@ test('after all trouble, what was acknowledged is there when the ledger is opene
   await checkBooks(ledger, jobId);
 });
 
-test('a job that was never made leaves nothing behind for the next one', async (t) => {
+test('a job that was never created leaves nothing behind for the next one', async (t) => {
   const handle = openIn(t, dataDirOf(t));
   const { ledger } = handle;
   await handle.probe();

@@ -61,7 +61,7 @@ inRoom(
   { linkSync: failing('EPERM') },
 );
 
-inRoom('a draft that nobody wants is gone from the disk', async (room) => {
+inRoom('a draft that is not wanted is gone from the disk', async (room) => {
   const { root, store } = room;
   await store.put(KEY, new Uint8Array(1), KEEP);
   const draft = await drafted(room, 3);
@@ -91,7 +91,7 @@ inRoom('a draft that is discarded while it is written is gone all the same', asy
 const opening = Promise.withResolvers<void>();
 const goOn = Promise.withResolvers<void>();
 inRoom(
-  'a draft whose file is being made when it is discarded does not leave it behind',
+  'a draft whose file is being created when it is discarded does not leave it behind',
   async (room) => {
     const draft = await drafted(room, 1);
     const write = draft.write(PIECE);
@@ -167,7 +167,7 @@ inRoom('the file of a draft whose process died is swept up when it is old', asyn
   await draft.discard();
 });
 
-/** Has room for so many bytes in drafts. */
+/** A disk with room for this many bytes in drafts. */
 function smallDisk(room: number): OpenDraftFile {
   let left = room;
   return async (path) => {

@@ -105,13 +105,13 @@ inRoom('a link that takes the place of a file before it is read is not followed'
   await assert.rejects(Array.fromAsync(body), /damaged/);
 });
 
-inRoom('packed bytes that are damaged are found out before anybody reads', async ({ root, store }) => {
+inRoom('packed bytes that are damaged are detected before any of them are read', async ({ root, store }) => {
   await store.put('job/a.html', BODY, { ...KEEP, encoding: 'gzip' });
   await truncate(join(root, 'job/a.html.gz'), 20);
   await assert.rejects(store.open('job/a.html', { start: 0, end: 1 }), /damaged/);
 });
 
-test('what is cut of a range lies in the body, and never ends before it starts', () => {
+test('a range is cut to what is in the body, and never ends before it starts', () => {
   assert.deepEqual(cutRange(null, 5), { start: 0, end: 5 });
   assert.deepEqual(cutRange({ start: 1, end: 9 }, 5), { start: 1, end: 5 });
   assert.deepEqual(cutRange({ start: 7, end: 9 }, 5), { start: 5, end: 5 });

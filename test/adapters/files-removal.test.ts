@@ -24,7 +24,7 @@ inRoom('a job that is removed is gone at once, before its files are', async (roo
   const { root, store } = room;
   await putItems(room, 200);
   const removing = store.removeAll('job/');
-  // Nothing was waited for since.
+  // Nothing has been awaited since.
   assert.equal(nodeDisk.existsSync(join(root, 'job')), false);
   const [name = ''] = await unfinished(root);
   assert.match(name, /^removed-/);
@@ -34,7 +34,7 @@ inRoom('a job that is removed is gone at once, before its files are', async (roo
   assert.equal(await store.removeAll('job/'), 0);
 });
 
-inRoom('what is put while a job is removed is of the next one, and stays', async (room) => {
+inRoom('what is put while a job is being removed belongs to the next one, and stays', async (room) => {
   const { store } = room;
   await putItems(room, 100);
   const removing = store.removeAll('job/');
@@ -58,14 +58,14 @@ inRoom('a second process sees the removal, and writes where the folders were', a
   assert.deepEqual(new Uint8Array((await room.store.get('job/items/i-1/data.json')) ?? []), OTHER);
 });
 
-inRoom('of two who remove a job at once each counts what it took', async (room) => {
+inRoom('when two stores remove a job at once, each counts what it took', async (room) => {
   const other = await openFileResultStore(room.root, { clock: room.clock });
   await putItems(room, 20);
   const counts = await Promise.all([room.store.removeAll('job/'), other.removeAll('job/')]);
   assert.deepEqual(counts, [40, 0]);
 });
 
-inRoom('a job that somebody else removes a moment earlier had nothing', async (room) => {
+inRoom('a job that another process removes a moment earlier had nothing', async (room) => {
   const { store, disk } = room;
   await putItems(room, 2);
   disk.renameSync = (from, to) => {
@@ -87,7 +87,7 @@ inRoom('a part of a job is removed, and the rest of it stays', async (room) => {
   assert.notEqual(await store.get('job/items/i-2/data.json'), null);
 });
 
-inRoom('what a process that died had taken away, and not removed, is swept up by the next one', async (room) => {
+inRoom('what a dead process had taken away, and not removed, is swept up by the next one', async (room) => {
   const { root, clock, store, disk } = room;
   await putItems(room, 20);
   disk.renameSync = (from, to) => {
@@ -114,7 +114,7 @@ inRoom('a sweep leaves what is being removed by its own store, however old it is
   assert.equal(await removing, 200);
 });
 
-inRoom('who removes and who sweeps the same files do not stumble over each other', async (room) => {
+inRoom('a removal and a sweep of the same files do not get in each other’s way', async (room) => {
   const { root, clock, store } = room;
   const other = await openFileResultStore(root, { clock });
   await putItems(room, 200);
@@ -150,7 +150,7 @@ inRoom('a disk that fails to move a job is storage trouble, and the job is still
   assert.notEqual(await store.get('job/items/i-0/data.json'), null);
 });
 
-inRoom('the place for what is unfinished is made again where somebody removed it', async (room) => {
+inRoom('the folder for what is unfinished is created again when it was removed', async (room) => {
   const { root, store } = room;
   await putItems(room, 2);
   await nodeDisk.promises.rm(join(root, '.tmp'), { recursive: true });

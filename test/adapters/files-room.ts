@@ -15,7 +15,7 @@ export interface Room {
   readonly disk: Disk;
 }
 
-/** A case on a fresh folder; `disk` stands for what the store does to it. */
+/** A case on a fresh folder; `disk` replaces operations of the disk that the store works on. */
 export function inRoom(
   name: string,
   body: (room: Room) => Promise<void>,
@@ -40,7 +40,7 @@ export function failing(code: string): () => never {
   };
 }
 
-/** Paths of what processes have begun and not finished, without the folders that they have for it. */
+/** Paths of the files that processes have begun and not finished, without the folders that hold them. */
 export async function unfinished(root: string): Promise<string[]> {
   const entries = await readdir(join(root, '.tmp'), { withFileTypes: true }).catch(() => []);
   const inside = async (entry: (typeof entries)[number]) => {

@@ -77,7 +77,7 @@ test('a file in its place is trouble, too', async () => {
   await assertTrouble(store);
 });
 
-test('a folder that is another one by its numbers and the same by its mark is the store: its disk was mounted again', async () => {
+test('a folder with other numbers but the same mark is the store: its disk was mounted again', async () => {
   const { root, away, store } = await setUp();
   await rename(root, away);
   await cp(away, root, { recursive: true });
@@ -111,7 +111,7 @@ test('an older store, and one restored from a backup without its mark, are taken
   assert.ok(await (await open()).get('job/a'));
 });
 
-test('a guest makes nothing, and cannot open a store that is not there', async () => {
+test('a guest creates nothing, and cannot open a store that is not there', async () => {
   const { root, away, store } = await setUp();
   const guest = await openFileResultStore(root, { clock, opening: { as: 'guest' } });
   await guest.put('job/b', BODY, HOW);

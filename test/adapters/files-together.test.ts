@@ -23,7 +23,7 @@ async function contentOf(root: string, file: string): Promise<string> {
   return readFile(join(root, file), 'utf8');
 }
 
-inRoom('the files of a new folder appear at once, for nobody else to read', async ({ root, store, disk }) => {
+inRoom('the files of a new folder appear at once, and no other user may read them', async ({ root, store, disk }) => {
   const calls: string[] = [];
   disk.linkSync = failing('EIO');
   disk.renameSync = (from, to) => {
@@ -79,7 +79,7 @@ inRoom('a folder that is a symbolic link is not written through', async ({ root,
   }
 });
 
-inRoom('a file where the folder should be is left alone, and said', async ({ root, store }) => {
+inRoom('a file where the folder should be is left alone, and reported', async ({ root, store }) => {
   await mkdir(join(root, 'job/items'), { recursive: true });
   await writeFile(join(root, 'job/items/a'), 'a file');
   await assert.rejects(store.putAll(itemPuts()), /not a folder/);
@@ -102,7 +102,7 @@ inRoom('a job that is removed while its item is put is there again, whole', asyn
   assert.deepEqual(await unfinished(root), []);
 });
 
-inRoom('what is unfinished may be swept away under us, and is written again', async ({ root, store, disk }) => {
+inRoom('what is unfinished may be swept away meanwhile, and is written again', async ({ root, store, disk }) => {
   let writes = 0;
   disk.writeFileSync = (...args) => {
     writes += 1;
@@ -115,7 +115,7 @@ inRoom('what is unfinished may be swept away under us, and is written again', as
 });
 
 inRoom(
-  'a file system that moves no folders gets the files one by one',
+  'a file system that cannot move folders gets the files one by one',
   async ({ root, store }) => {
     const stored = await store.putAll(itemPuts());
     assert.deepEqual(await store.putAll(itemPuts()), stored);
@@ -126,7 +126,7 @@ inRoom(
 );
 
 inRoom(
-  'whoever finds folders gone again and again gives up',
+  'a writer that finds folders gone again and again gives up',
   async ({ store }) => {
     await assert.rejects(store.putAll(itemPuts()), { code: 'ENOENT' });
   },

@@ -22,7 +22,7 @@ const HTML = new TextEncoder().encode('<p>parcel</p>'.repeat(500));
 const OTHER = new TextEncoder().encode('<p>another</p>');
 
 inRoom(
-  'packed bytes lie under their key and .gz, as the layout says, and come back unpacked',
+  'packed bytes are stored under their key and .gz, as the layout says, and come back unpacked',
   async ({ root, store }) => {
     const stored = await store.put('job-1/items/a/html.html', HTML, PACKED);
     assert.equal(stored.size, HTML.byteLength);
@@ -49,7 +49,7 @@ inRoom('a key is taken whichever way its bytes are kept', async ({ store }) => {
   assert.equal(again.encoding, 'gzip', 'the answer tells of the bytes that are there');
 });
 
-test('where bytes lie in one encoding, those of the other do not appear even for a moment', async () => {
+test('where bytes are stored in one encoding, those of the other do not appear even for a moment', async () => {
   const root = await mkdtemp(join(tmpdir(), 'trawl-files-'));
   try {
     const disk = { ...nodeDisk };
@@ -210,7 +210,7 @@ inRoom('removing a job counts its keys and does not follow links out of it', asy
   assert.equal(await readFile(outside, 'utf8'), 'stays');
 });
 
-inRoom('a folder removed by another process is made again', async ({ root, store }) => {
+inRoom('a folder removed by another process is created again', async ({ root, store }) => {
   await store.put('job/items/a/html.html', OTHER, KEEP);
   await rm(join(root, 'job'), { recursive: true });
   await store.put('job/items/a/data.json', OTHER, KEEP);
@@ -284,7 +284,7 @@ async function storedArtifact(store: FileResultStore, how: PutOptions): Promise<
 
 for (const how of [KEEP, PACKED]) {
   inRoom(
-    `bytes kept as ${how.encoding} that are short, empty, changed or gone are found out`,
+    `bytes kept as ${how.encoding} that are short, empty, changed or gone are detected`,
     async ({ root, store }) => {
       const artifact = await storedArtifact(store, how);
       const file = join(root, how.encoding === 'gzip' ? 'job/a.html.gz' : 'job/a.html');
@@ -324,7 +324,7 @@ inRoom('what a dead process left unfinished is swept up, and what is young is no
 });
 
 inRoom(
-  'the empty folder of a process is swept up when it is old, and made again by one that was idle',
+  'the empty folder of a process is swept up when it is old, and created again by one that was idle',
   async (room) => {
     const { root, clock, store } = room;
     await store.put('job/a.html', HTML, KEEP);

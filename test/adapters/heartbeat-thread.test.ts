@@ -49,7 +49,7 @@ withOwner('a main thread that is busy without end keeps its lease', async (owner
 });
 
 withOwner(
-  'a main thread that hangs longer than allowed is killed with its process, and that is said',
+  'a main thread that hangs longer than allowed is killed with its process, and that is reported',
   async (owner) => {
     const child = spawnBusy(owner, 400);
     let said = '';
@@ -151,7 +151,7 @@ withOwner('a thread that is stopped says goodbye and asks no more', async (owner
   );
 });
 
-test('a thread that dies is told of and replaced', { timeout: 120_000 }, async () => {
+test('a thread that dies is reported and replaced', { timeout: 120_000 }, async () => {
   const troubles: string[] = [];
   const twice = Promise.withResolvers<void>();
   const heartbeat = startHeartbeatThread({

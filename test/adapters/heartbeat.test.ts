@@ -13,7 +13,7 @@ function held(name: string): Held {
   return { token: `token-${name}`, receipt: `receipt-${name}` };
 }
 
-/** A ledger and a queue that note what they are asked, and answer what they are told to. */
+/** A ledger and a queue that record what they are asked, and give the answers that a test sets. */
 function openBeat(answer: { lost?: readonly string[]; renewFails?: boolean; extendFails?: boolean } = {}) {
   const clock = new FakeClock();
   const heard: unknown[][] = [];
@@ -52,7 +52,7 @@ test('with nothing in hand there is nothing to ask', async () => {
   assert.deepEqual(heard, []);
 });
 
-test('a ledger that cannot be asked is an error, a queue that cannot is none', async () => {
+test('a ledger that cannot be asked is an error, a queue that cannot be asked is not', async () => {
   await assert.rejects(beatOnce([held('a')], openBeat({ renewFails: true }).parts), /no ledger/);
   assert.deepEqual(await beatOnce([held('a')], openBeat({ extendFails: true, lost: ['x'] }).parts), ['x']);
 });
@@ -81,7 +81,7 @@ test('it beats four times in the life of a lease, for what is held at the time',
   assert.equal(clock.sleepers, 0);
 });
 
-test('a lost lease is told of, unless its slot has let it go meanwhile', async () => {
+test('a lost lease is reported, unless its slot has let it go meanwhile', async () => {
   const { clock, parts } = openBeat({ lost: ['token-a', 'token-b', 'token-x'] });
   const heartbeat = inProcessHeartbeat({ ...parts, onTrouble: assert.ifError });
   const lost: string[] = [];
@@ -94,7 +94,7 @@ test('a lost lease is told of, unless its slot has let it go meanwhile', async (
   await heartbeat.stop();
 });
 
-test('a beat that fails is told of, and the next one comes all the same', async () => {
+test('a beat that fails is reported, and the next one comes all the same', async () => {
   const { clock, heard, parts, answer } = openBeat({ renewFails: true });
   const troubles: unknown[] = [];
   const heartbeat = inProcessHeartbeat({ ...parts, onTrouble: (error) => troubles.push(error) });
@@ -131,7 +131,7 @@ test('a renewal that is never answered does not stop the beats, and all the othe
   assert.equal(clock.sleepers, 0);
 });
 
-test('an answer that comes late still tells what is lost, and an error that comes late is not told again', async () => {
+test('an answer that comes late still says what is lost, and an error that comes late is not reported again', async () => {
   const { clock, parts } = openBeat();
   const answers: ((lost: readonly string[]) => void)[] = [];
   const failures: ((error: Error) => void)[] = [];
@@ -160,7 +160,7 @@ test('an answer that comes late still tells what is lost, and an error that come
   await heartbeat.stop();
 });
 
-test('a table tells what its slots hold, and only that', () => {
+test('a table shows what its slots hold, and only that', () => {
   const table = LeaseTable.of(3);
   assert.deepEqual(table.read(), []);
   table.hold(0, held('a'));

@@ -6,7 +6,7 @@ import { roomFor } from '../support/room.ts';
 
 const ref = { jobId: 'job-1', batchId: 'b-1', lane: 'http' } as const;
 
-test('a queue that nobody waits at holds no timer', async () => {
+test('a queue at which no receiver waits holds no timer', async () => {
   const clock = new FakeClock();
   const queue = openMemoryQueue(clock);
   const stop = new AbortController();

@@ -32,7 +32,7 @@ function withPool(
     const env = { ...process.env, POOL_TEST_FOLDER: folder };
     const processes = Array.from({ length: count }, () => ({ lane: 'http', args }) as const);
     const pool = startWorkerPool({ processes, command: process.execPath, env, clock, ...parts });
-    // Also when the time is over, and the body still waits.
+    // This also runs when the time is over and the body still waits.
     context.after(async () => {
       const stopped = pool.stop(1000);
       await clock.advance(1000);
@@ -126,7 +126,7 @@ withPool(
 );
 
 withPool(
-  'a worker that has begun to work is told by its name, and so is its end',
+  'a worker that has begun to work is reported by its name, and so is its end',
   { count: 1, args: ['-e', 'process.send("its-name", () => process.kill(process.pid, "SIGKILL"))'] },
   async ({ changes, until }) => {
     await until('died', 1);
@@ -145,7 +145,7 @@ withPool(
   },
 );
 
-test('the pauses between restarts grow from none to five seconds', () => {
+test('the pauses between restarts grow from zero to five seconds', () => {
   const delays = Array.from({ length: 10 }, (_, index) => restartDelayMs(index + 1));
   assert.deepEqual(delays, [0, 100, 200, 400, 800, 1600, 3200, 5000, 5000, 5000]);
 });
@@ -185,7 +185,7 @@ withPool(
 );
 
 withPool(
-  'a command that does not exist is an event with the reason, and no crash',
+  'a command that does not exist causes an event with the reason, and not a crash',
   { count: 1, command: '/no/such/command', args: [] },
   async (started) => {
     const { changes, until } = started;
@@ -196,7 +196,7 @@ withPool(
 );
 
 withPool(
-  'whoever stops during the pause before a restart starts nobody',
+  'a pool that is stopped during the pause before a restart starts no worker',
   { count: 1, args: ['-e', ''] },
   async (started) => {
     const { pool, clock, changes, until } = started;

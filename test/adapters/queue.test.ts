@@ -18,7 +18,7 @@ function idsOf(deliveries: readonly Delivery[]): string[] {
   return deliveries.map(({ ref }) => ref.batchId);
 }
 
-test('whoever waits is served by the send itself, without a timer', async () => {
+test('a waiting receiver is served by the send itself, without a timer', async () => {
   const { clock, queue } = openQueue();
   const waiting = queue.receive('http', roomFor(10), HIDE_MS, NEVER);
   assert.equal(clock.sleepers, 0);
@@ -26,7 +26,7 @@ test('whoever waits is served by the send itself, without a timer', async () => 
   assert.deepEqual(idsOf(await waiting), ['a']);
 });
 
-test('several who wait share what comes, so that none idles while another has all', async () => {
+test('several waiting receivers share what comes, so that none idles while another has everything', async () => {
   const { queue } = openQueue();
   const waiting = [1, 2, 3].map(() => queue.receive('http', roomFor(100), HIDE_MS, NEVER));
   await queue.send(batches('a', 'b', 'c', 'd', 'e', 'f', 'g'));
@@ -37,7 +37,7 @@ test('several who wait share what comes, so that none idles while another has al
   ]);
 });
 
-test('whoever came first is served first, and nobody is passed by one who comes later', async () => {
+test('the receiver that came first is served first, and none is overtaken by one that comes later', async () => {
   const { queue } = openQueue();
   const served: string[] = [];
   const receive = (name: string) => queue.receive('http', roomFor(1), HIDE_MS, NEVER).then(() => served.push(name));
@@ -48,7 +48,7 @@ test('whoever came first is served first, and nobody is passed by one who comes 
   assert.deepEqual(served, ['first', 'second', 'third']);
 });
 
-test('a timer runs only while somebody waits for something hidden', async () => {
+test('a timer runs only while a receiver waits for something hidden', async () => {
   const { clock, queue } = openQueue();
   await queue.send(batches('a'));
   const [delivery] = await queue.receive('http', roomFor(1), HIDE_MS, NEVER);

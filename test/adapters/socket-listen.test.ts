@@ -44,7 +44,7 @@ inFolder('the socket of an owner that died is replaced', async (folder) => {
   await owner.close();
 });
 
-/** What a killed process leaves behind: a socket that nobody answers on. */
+/** What a killed process leaves behind: a socket on which no process answers. */
 function leaveStaleSocket(path: string): void {
   const { status } = spawnSync(
     process.execPath,
@@ -65,7 +65,7 @@ inFolder('a file that is in the way is left alone', async (folder) => {
   assert.equal(lstatSync(owner.socketPath).size, 8);
 });
 
-inFolder('the folder of the socket is made, for its user alone', async (folder) => {
+inFolder('the folder of the socket is created, accessible to its user alone', async (folder) => {
   const owner = new TestOwner(join(folder, 'data'));
   await owner.serve();
   assert.equal(lstatSync(join(folder, 'data')).mode & 0o777, 0o700);

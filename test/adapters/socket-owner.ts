@@ -187,7 +187,7 @@ export function withOwner(
 ): void {
   test(name, { timeout: 120_000 }, async (context) => {
     const owner = new TestOwner(await mkdtemp(join(tmpdir(), 'trawl-socket-')));
-    // Also when the time is over, and the body still waits.
+    // This also runs when the time is over and the body still waits.
     context.after(async () => {
       await owner.close();
       await rm(owner.folder, { recursive: true, force: true });

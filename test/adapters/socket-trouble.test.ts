@@ -46,20 +46,20 @@ const GARBAGE: Record<string, Buffer> = {
   'an HTTP request': Buffer.from('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n'),
   zeros: Buffer.alloc(100),
   'a frame that is not JSON': Buffer.concat([Buffer.from([0, 0, 0, 3]), Buffer.from('{x}')]),
-  'bytes that are no text': Buffer.concat([Buffer.from([0, 0, 0, 4]), Buffer.from([0xff, 0xfe, 0x80, 0x81])]),
+  'bytes that are not text': Buffer.concat([Buffer.from([0, 0, 0, 4]), Buffer.from([0xff, 0xfe, 0x80, 0x81])]),
   'a call before hello': framesOf(['calls', [1, 'begin', 'a', 1]]),
   'hello without a name': framesOf(['hello', { protocol: PROTOCOL_VERSION, worker: '', role: 'main' }]),
   'hello in an unknown role': framesOf(['hello', { protocol: PROTOCOL_VERSION, worker: 'w', role: 'owner' }]),
   null: framesOf(null),
-  'after hello, no list': framesOf(helloOf('bad'), 5),
+  'after hello, a value that is not a list': framesOf(helloOf('bad'), 5),
   'after hello, an unknown kind': framesOf(helloOf('bad'), ['orders', 1]),
   'after hello, a call without a number': framesOf(helloOf('bad'), ['calls', ['x', 'begin']]),
-  'after hello, a call that is no list': framesOf(helloOf('bad'), ['calls', 'begin']),
+  'after hello, a call that is not a list': framesOf(helloOf('bad'), ['calls', 'begin']),
   'a second hello': framesOf(helloOf('bad'), helloOf('bad')),
 };
 
 for (const [what, bytes] of Object.entries(GARBAGE)) {
-  withOwner(`${what}: the sender is cut off, and nobody else notices`, async (owner) => {
+  withOwner(`${what}: the sender is cut off, and no other worker notices`, async (owner) => {
     const worker = await owner.worker('good');
     const stranger = await owner.stranger();
     stranger.socket.write(bytes);
@@ -69,7 +69,7 @@ for (const [what, bytes] of Object.entries(GARBAGE)) {
   });
 }
 
-withOwner('random bytes end the connection that sent them or wait for more, and nobody else notices', async (owner) => {
+withOwner('random bytes end their connection or wait for more, and no other worker notices', async (owner) => {
   const worker = await owner.worker('good');
   await fc.assert(
     fc.asyncProperty(fc.uint8Array({ maxLength: 300 }), fc.boolean(), async (bytes, isGreeted) => {
@@ -113,7 +113,7 @@ for (const call of [
 }
 
 withOwner(
-  'a worker that dies at whatever byte loses nothing: its messages and leases are free again',
+  'a worker loses nothing at whatever byte it dies: its messages and its leases are free again',
   async (owner) => {
     const words = framesOf(
       helloOf('doomed'),
@@ -129,7 +129,7 @@ withOwner(
       stranger.socket.end(words.subarray(0, length));
       await owner.until(() => owner.events.slice(events).some(({ kind }) => kind !== 'worker-joined'));
       assert.equal(owner.calls('abandon').length - before, length < hello ? 0 : 1, `${length} bytes`);
-      // The event is told just before the messages are given back.
+      // The event is emitted just before the messages are given back.
       await owner.queue.ack([]);
       const [http] = await owner.queue.depth();
       assert.deepEqual(http, { lane: 'http', waiting: 2, delivered: 0 }, `${length} bytes`);
@@ -137,7 +137,7 @@ withOwner(
   },
 );
 
-withOwner('whoever says nothing is cut off after a while', async (owner) => {
+withOwner('a peer that says nothing is cut off after a while', async (owner) => {
   const stranger = await owner.stranger();
   const worker = await owner.worker();
   await owner.clock.advance(HELLO_MS - 1);
@@ -148,7 +148,7 @@ withOwner('whoever says nothing is cut off after a while', async (owner) => {
   assert.equal(await worker.leases.begin('a', 1), true, 'whoever said hello stays');
 });
 
-withOwner('a connection that ends in the middle of a frame is told of as such', async (owner) => {
+withOwner('a connection that ends in the middle of a frame is reported as such', async (owner) => {
   const stranger = await owner.stranger();
   stranger.socket.end(framesOf(helloOf('doomed'), ['calls']).subarray(0, -1));
   assert.match((await owner.left('doomed')).reason, /middle of a frame/);
@@ -156,7 +156,7 @@ withOwner('a connection that ends in the middle of a frame is told of as such', 
 
 const LARGE = 'x'.repeat(5000);
 withOwner(
-  'a worker that asks and does not listen is not read from any more, and gets its answers when it does',
+  'a worker that asks and does not listen is no longer read from, and gets its answers when it does listen',
   async (owner) => {
     const stranger = await owner.stranger();
     stranger.say(helloOf('deaf'));
@@ -175,7 +175,7 @@ withOwner(
   { renew: async () => [LARGE] },
 );
 
-/** An owner that greets, and then sends whatever it is told to. */
+/** An owner that greets, and then sends the bytes it is given. */
 async function withFakeOwner(words: Buffer, body: (path: string) => Promise<void>, path: string): Promise<void> {
   const fake = createServer((socket) => {
     socket.on('error', () => {});
@@ -196,7 +196,7 @@ async function withFakeOwner(words: Buffer, body: (path: string) => Promise<void
 const OWNER_GARBAGE: Record<string, Buffer> = {
   nothing: Buffer.alloc(0),
   'half an answer': framesOf(['replies', [1, true]]).subarray(0, -3),
-  'no JSON': Buffer.concat([Buffer.from([0, 0, 0, 3]), Buffer.from('{x}')]),
+  'something that is not JSON': Buffer.concat([Buffer.from([0, 0, 0, 3]), Buffer.from('{x}')]),
   'an answer to no call': framesOf(['replies', [99, true]]),
   'something else': framesOf(['orders']),
   'a frame without end': Buffer.from([0xff, 0xff, 0xff, 0xff, 1, 2, 3]),
@@ -225,7 +225,7 @@ for (const [what, words] of Object.entries(OWNER_GARBAGE)) {
 
 const NEVER = new AbortController().signal;
 
-withOwner('an owner that does not answer hello is given up after a while', async (owner) => {
+withOwner('an owner that does not answer hello is given up on after a while', async (owner) => {
   await owner.server?.close();
   const mute = createServer((socket) => socket.on('error', () => {}));
   mute.listen(owner.socketPath);
@@ -236,7 +236,7 @@ withOwner('an owner that does not answer hello is given up after a while', async
   mute.close();
 });
 
-withOwner('whoever is told to stop while it connects does not wait', async (owner) => {
+withOwner('a worker that is stopped while it connects does not wait', async (owner) => {
   await owner.server?.close();
   const mute = createServer((socket) => socket.on('error', () => {}));
   mute.listen(owner.socketPath);

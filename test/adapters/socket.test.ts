@@ -24,14 +24,14 @@ function settlement(seq: number): SettlePart {
   };
 }
 
-/** Of an item whose failed tries differ like this from one that the owner takes. */
+/** A settlement of an item whose failed tries differ like this from one that the owner takes. */
 function retried(...changes: readonly object[]) {
   const failed = { number: 1, type: 'timeout', message: 'x'.repeat(160), at: 1, waitMs: null };
   const failedTries = changes.map((change) => ({ ...failed, ...change }));
   return { ...settlement(1), items: settlement(1).items.map((item) => ({ ...item, failedTries })) };
 }
 
-/** Stands in the owner's place, says `true` to every call, and hands out the calls of each frame that it got. */
+/** Takes the owner's place, answers `true` to every call, and hands out the calls of each frame that it got. */
 async function spyInPlaceOf(owner: TestOwner) {
   const frames: (readonly unknown[])[][] = [];
   const spy = createServer((socket) => {
@@ -68,7 +68,7 @@ withOwner('acknowledgements made in one turn are one call, and each knows when i
   const spy = await spyInPlaceOf(owner);
   const worker = await owner.worker();
   const ack = async (receipt: string) => {
-    // As batches do that were settled together: some have a few steps more to go than others.
+    // Batches that were settled together do so: some have a few more steps to go than others.
     for (let step = 0; step < receipt.length; step += 1) await null;
     await worker.queue.ack([receipt]);
     return spy.frames.length;
@@ -338,7 +338,7 @@ withOwner('what a dead worker had received goes to another at once, and its leas
   assert.equal((await owner.left('doomed')).abandoned, 1);
 });
 
-withOwner('a worker that dies while it waits for work stands in nobody’s way', async (owner) => {
+withOwner('a worker that dies while it waits for work does not get in another’s way', async (owner) => {
   const stranger = await owner.stranger();
   stranger.say(helloOf('worker-1'), ['calls', [1, 'take', 'http', roomForAnyJob(1), HIDE_MS], [2, 'begin', 'a', 1]]);
   await stranger.hears(2);
@@ -424,7 +424,7 @@ withOwner(
     stranger.say(helloOf('worker-1'), ['calls', [1, 'take', 'http', roomForAnyJob(1), HIDE_MS]]);
     await owner.until(() => owner.calls('claim').length === 1);
     stranger.socket.destroy();
-    // Whoever connects after the death finds the owner through with it.
+    // When a worker that connects after the death is answered, the owner has dealt with the death.
     await (await owner.worker('other')).queue.ack([]);
     assert.deepEqual(owner.calls('abandon'), [], 'the claim is not recorded yet');
     slowClaim.resolve(['gone']);
@@ -435,7 +435,7 @@ withOwner(
 );
 
 withOwner(
-  'a ledger that cannot write when a worker dies harms nobody: the leases run out',
+  'a ledger that cannot write when a worker dies does no harm: the leases run out',
   async (owner) => {
     const stranger = await owner.stranger();
     stranger.say(helloOf('worker-1'));
@@ -452,7 +452,7 @@ withOwner(
   },
 );
 
-withOwner('an owner that stops abandons nobody, and tells all', async (owner) => {
+withOwner('an owner that stops abandons no worker, and informs all of them', async (owner) => {
   const worker = await owner.worker();
   const refused = assert.rejects(worker.source.take('http', roomFor(1), HIDE_MS, NEVER), OwnerGone);
   await owner.server?.close();
@@ -462,7 +462,7 @@ withOwner('an owner that stops abandons nobody, and tells all', async (owner) =>
   assert.deepEqual(owner.calls('abandon'), []);
 });
 
-withOwner('a receiver that is told to stop stands in nobody’s way', async (owner) => {
+withOwner('a receiver that is stopped does not get in another’s way', async (owner) => {
   const worker = await owner.worker();
   const stop = new AbortController();
   const taking = worker.source.take('http', roomFor(1), HIDE_MS, stop.signal);
@@ -477,7 +477,7 @@ withOwner('a receiver that is told to stop stands in nobody’s way', async (own
   ]);
 });
 
-/** A ledger that gives every batch to whoever asks. */
+/** A ledger that gives every batch to any worker that asks. */
 const GENEROUS: Partial<ServeDeps['ledger']> = {
   claim: async (refs, _worker, until) =>
     refs.map((ref) => ({
@@ -493,7 +493,7 @@ const GENEROUS: Partial<ServeDeps['ledger']> = {
 };
 
 withOwner(
-  'a worker that takes work gets message and lease on one way there and back',
+  'a worker that takes work gets message and lease in one round trip',
   async (owner) => {
     const worker = await owner.worker();
     await owner.queue.send(batches('a', 'b'));
@@ -543,7 +543,7 @@ withOwner('a worker of another version is refused with both versions, and does n
   assert.deepEqual(owner.calls('begin'), []);
 });
 
-withOwner('a worker that is refused knows that trying again is no use', async (owner) => {
+withOwner('a worker that is refused knows that trying again is useless', async (owner) => {
   await owner.server?.close();
   const old = createServer((socket) => socket.end(framesOf(['refuse', 'too new'])));
   old.listen(owner.socketPath);

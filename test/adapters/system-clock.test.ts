@@ -3,7 +3,7 @@ import { getEventListeners } from 'node:events';
 import { test } from 'node:test';
 import { systemClock } from '../../src/adapters/system/clock.ts';
 
-test('a sleep ends at once when it is told to, and leaves nothing behind on the signal', async () => {
+test('a sleep ends at once when it is aborted, and leaves nothing behind on the signal', async () => {
   const clock = systemClock();
   const stop = new AbortController();
   const sleeps = [clock.sleep(60_000, stop.signal), clock.sleep(2 ** 40, stop.signal)];
@@ -54,7 +54,7 @@ test('a turn lets everything that has happened be heard first', async () => {
   assert.deepEqual(heard.sort(), ['promise', 'tick']);
 });
 
-test('ids are UUIDs of version 7, in the order of their birth, also within a millisecond', (t) => {
+test('ids are UUIDs of version 7, in the order of their creation, even within a millisecond', (t) => {
   t.mock.timers.enable({ apis: ['Date'], now: 1_750_000_000_123 });
   const clock = systemClock();
   const ids = Array.from({ length: 10_000 }, () => clock.id());
@@ -69,7 +69,7 @@ test('ids are UUIDs of version 7, in the order of their birth, also within a mil
   assert.notEqual(clock.id().slice(24), clock.id().slice(24));
 });
 
-test('chance is in [0, 1), and not always the same', () => {
+test('random numbers are in [0, 1), and not always the same', () => {
   const clock = systemClock();
   const drawn = Array.from({ length: 100 }, () => clock.chance());
   assert.ok(drawn.every((number) => number >= 0 && number < 1));

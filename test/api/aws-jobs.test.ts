@@ -21,7 +21,7 @@ import { stopCases } from './suite/stop-cases.ts';
 const client = await openClient(startAwsService);
 const still = await openStillClient(startAwsService);
 await whileLoading(async () => {
-  // First, while nothing is in the queues.
+  // This comes first, while the queues are empty.
   serviceCases(client, still);
   createCases(client);
   controlCases(client);

@@ -17,7 +17,7 @@ const emulators = await startEmulators();
 /** Deletions of keys wait here until they are let go. */
 let gate: Promise<void> = Promise.resolve();
 let deletions = 0;
-/** So does every removal but the first, before it begins: a look for unfinished uploads is the first thing that it does. */
+/** Every removal but the first waits here before it begins: the first thing it does is look for unfinished uploads. */
 let slower: Promise<void> = Promise.resolve();
 let removals = 0;
 const relay = await startRelay(emulators.overrides.endpoints.s3, async (asked, forward) => {
@@ -99,7 +99,7 @@ test('the id of a job is taken until its last key is gone, and the next job of t
   await assertWhole(client, 'parcels', 6);
 });
 
-test('of two that delete a job the slower one does not delete the next job of that id', async () => {
+test('when two callers delete a job, the slower one does not delete the next job of that id', async () => {
   await client.run(newJob('twice', 6));
   const open = Promise.withResolvers<void>();
   slower = open.promise;
@@ -115,7 +115,7 @@ test('of two that delete a job the slower one does not delete the next job of th
   assert.deepEqual([summary.total, removing], [3, undefined]);
 });
 
-test('a removal that the service could not end is ended by the next one', async () => {
+test('a removal that the service could not finish is finished by the next service', async () => {
   await client.run(newJob('left', 5));
   const open = shut();
   assert.equal((await client.ask('DELETE', '/jobs/left')).status, 202);

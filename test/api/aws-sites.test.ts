@@ -12,14 +12,14 @@ import { sitePageCases } from './suite/site-page-cases.ts';
 import '../support/warm-workers.ts';
 
 /**
- * One service for all of them: starting one on AWS, with its worker, costs more than most of these cases. That every process hears
- * of a pause needs two workers; the quick run has that case in flow/shared-limits.test.ts.
+ * One service for all of them: starting one on AWS, with its worker, costs more than most of these cases. Showing that
+ * every process learns of a pause takes two workers; the quick run has that case in flow/shared-limits.test.ts.
  */
 const service = await startAwsService({ workers: sized({ quick: 1, slow: 2 }), allowAddresses: 'loopback' });
 const theSame = () => Promise.resolve(service);
 
 await whileLoading(async () => {
-  // It lists all sites that there are.
+  // This case lists all sites that there are.
   await siteCases(startAwsService);
   await sitePageCases(theSame, { knowsLanes: false });
   const client = await Client.of(service);

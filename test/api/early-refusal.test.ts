@@ -18,7 +18,7 @@ const { app } = buildServer({
       body: { kind: 'stream', contentTypes: { 'text/csv': { schema: z.string(), example: '' } } },
       answers: {},
       async handle({ stream }) {
-        // As a list is refused at its first line, while the others are still on their way.
+        // This is how a list is refused at its first line, while the others are still on their way.
         for await (const _ of stream) break;
         throw new Problem('malformed_request', 'The first line is bad.');
       },
@@ -53,7 +53,7 @@ async function sendFirstLine(socket: Socket, received: () => string): Promise<vo
   assert.equal(received(), before);
 }
 
-test('a body that is refused at its first line is read to its end, and then answered: the connection can be used again', async () => {
+test('a body that is refused at its first line is read to its end and then answered: the connection can be reused', async () => {
   const { socket, received } = await openSocket();
   await sendFirstLine(socket, received);
   socket.write('1,2\n');
@@ -67,7 +67,7 @@ test('a body that is refused at its first line is read to its end, and then answ
   socket.destroy();
 });
 
-test('a sender that does not go on is answered after a moment, and the connection is closed', async () => {
+test('a sender that stops sending is answered after a moment, and the connection is closed', async () => {
   const { socket, received } = await openSocket();
   const closed = once(socket, 'close');
   await sendFirstLine(socket, received);

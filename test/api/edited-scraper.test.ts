@@ -45,7 +45,7 @@ test('a scraper that is edited while the service runs is used as it is now, and 
   assert.match(last[1], /^1\.0\.0\+[0-9a-f]{7}$/);
 });
 
-test('a job whose edited scraper cannot be loaded goes on with the code before, and warns of it', async () => {
+test('a job whose edited scraper cannot be loaded continues with the previous code, and warns about it', async () => {
   const { job_id } = await client.create({ scraper_id: 'edited', hold: true, items: [{ item_id: 'a', input: {} }] });
   const warnings = async () => (await client.get<JobAnswer>(`/jobs/${job_id}`)).warnings;
   assert.deepEqual(await warnings(), []);

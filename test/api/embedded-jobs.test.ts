@@ -21,7 +21,7 @@ import { waitCases } from './suite/wait-cases.ts';
 const client = await openClient(startService);
 const still = await openStillClient(startService);
 await whileLoading(async () => {
-  // First, while nothing is in the queues.
+  // This comes first, while the queues are empty.
   serviceCases(client, still);
   createCases(client);
   controlCases(client);

@@ -20,7 +20,7 @@ await whileLoading(async () => {
 const folder = mkdtempSync(join(tmpdir(), 'trawl-sites-'));
 after(() => rmSync(folder, { recursive: true, force: true }));
 
-test('sites of the file are there from the start, and those of the API win over it', async () => {
+test('sites from the file are there from the start, and those added by the API take precedence', async () => {
   const sitesFile = join(folder, 'sites.json');
   const dataDir = join(folder, 'data');
   const write = (sites: object) => writeFileSync(sitesFile, JSON.stringify({ sites }));

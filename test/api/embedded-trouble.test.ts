@@ -30,7 +30,7 @@ import { Client, noopItems } from './suite/client.ts';
 
 const SHIPPED = fileURLToPath(new URL('../../scrapers', import.meta.url));
 
-/** The API on an engine in this process, whose disk fails when it is told to. */
+/** The API on an engine in this process, whose disk fails on demand. */
 async function startFragile() {
   const disk = { isFailing: false };
   const dataDir = tempDataDir();
@@ -104,7 +104,7 @@ async function readiness(client: Client): Promise<[number, boolean, Ready['check
 
 const WELL = [200, true, { name: 'storage', ok: true, message: null }];
 
-test('while the disk fails nothing is taken, the service says so and is not ready; then it is again', async () => {
+test('while the disk fails nothing is accepted and the service reports that it is not ready; afterwards it is ready again', async () => {
   const { client, disk, recovered } = await startFragile();
   const json = { job_id: 'promised', scraper_id: 'example-noop', items: noopItems(3) };
   await client.create({ ...json, job_id: 'before', hold: true });
@@ -120,7 +120,7 @@ test('while the disk fails nothing is taken, the service says so and is not read
   const [status, ready, storage] = await readiness(client);
   assert.deepEqual([status, ready, storage?.ok], [503, false, false]);
   assert.match(storage?.message ?? '', /sync/);
-  // It is alive, and what it has can be read.
+  // The service is alive, and what it has can be read.
   for (const path of ['/health', '/jobs/before', '/jobs/before/items', '/metrics']) {
     assert.equal((await client.ask('GET', path)).status, 200, path);
   }
@@ -130,7 +130,7 @@ test('while the disk fails nothing is taken, the service says so and is not read
   await isWell;
   assert.deepEqual(await readiness(client), WELL);
   assert.match((await client.ask('GET', '/metrics')).text, /^trawl_storage_trouble 0$/m);
-  // Whether or not it was written in the end: whoever was refused says the same again.
+  // The client that was refused repeats its request, whether or not the job was written in the end.
   const again = await client.ask('POST', '/jobs', { json, headers });
   assert.ok(again.status === 200 || again.status === 201, again.text);
   assert.equal((await client.ended('promised')).summary.success, 3);
@@ -144,7 +144,7 @@ for (const [what, happen] of [
     (dataDir: string) => writeFileSync(join(dataDir, 'ledger.db'), new Uint8Array(100_000), { flag: 'r+' }),
   ],
 ] as const) {
-  test(`a ledger that is ${what} while the service runs: no job is taken, and it is not ready`, async () => {
+  test(`a ledger that is ${what} while the service runs: no job is accepted, and the service is not ready`, async () => {
     const { client, dataDir } = await startFragile();
     const json = { job_id: 'promised', scraper_id: 'example-noop', items: noopItems(3) };
     await client.create({ ...json, job_id: 'before', hold: true });
@@ -156,13 +156,13 @@ for (const [what, happen] of [
     const [answered, ready, storage] = await readiness(client);
     assert.deepEqual([answered, ready, storage?.ok], [503, false, false]);
     assert.match(storage?.message ?? '', /by another program/);
-    // What it had is still read.
+    // What it had can still be read.
     assert.equal((await client.ask('GET', '/jobs/before')).status, 200);
     assert.equal((await client.ask('POST', '/jobs/before/start')).status, 503);
   });
 }
 
-test('while results/ is moved away the service is not ready, says so, and goes on by itself when it is back', async () => {
+test('while results/ is moved away the service reports that it is not ready, and recovers by itself when it is back', async () => {
   const { client, recovered, dataDir } = await startFragile();
   const [root, away] = [join(dataDir, 'results'), join(dataDir, 'away')];
   await client.create({ job_id: 'waits', scraper_id: 'example-slow', items: slowItems(30) });
@@ -179,12 +179,12 @@ test('while results/ is moved away the service is not ready, says so, and goes o
   assert.deepEqual([summary.success, summary.failed], [30, 0]);
 });
 
-/** They keep bytes, and take long enough that something can happen meanwhile. */
+/** These items store bytes, and take long enough for something to happen in the meantime. */
 function slowItems(count: number) {
   return noopItems(count).map((item) => ({ ...item, input: { ms: 20, bytes: 100 } }));
 }
 
-test('items for which there is no room are refused, and those sent again are taken once there is', async () => {
+test('items for which there is no room are refused, and are accepted when sent again once there is room', async () => {
   const { client, embedded, recovered } = await startFragile();
   await client.create({ job_id: 'filled', scraper_id: 'example-noop', hold: true });
   const body = noopItems(5000)

@@ -11,7 +11,7 @@ import { startTrawl, tempFolder } from '../cli/trawl.ts';
 
 /**
  * Commands that users bring along from earlier systems, as they type them: curl against a real `trawl serve`. The trial
- * site of `example-http` is led to the demo county, because there is no internet here.
+ * site of `example-http` is redirected to the demo county, because there is no internet here.
  */
 const county = await startCounty({ parcels: 10 });
 after(() => county.close());
@@ -75,7 +75,7 @@ test('a job without a scraper runs the default one, and the answer says which', 
   assert.equal((await whenOver('unnamed')).summary.success, 1);
 });
 
-test('a job that reads as completed has its manifests, and each item one of its own', async () => {
+test('a job that is shown as completed has its manifests, and each item has a manifest of its own', async () => {
   const items = [{ item_id: '503-51-079A', input: { apn: '503-51-079A' } }];
   await post('/jobs', { job_id: 'indexed', scraper_id: 'example-mock', items });
   assert.equal((await whenOver('indexed')).status, 'completed');

@@ -7,19 +7,19 @@ import { tempFolder } from '../cli/trawl.ts';
 import { sized } from '../support/sized.ts';
 import { itemIdsOf, logBytes, sendBytes, startVictim, whenLogHas } from './kill-support.ts';
 
-/** More than are made in one step, so that they go into a draft chunk by chunk. */
+/** More items than are created in one step, so that they go into a draft chunk by chunk. */
 const ITEMS = Array.from({ length: 15_000 }, (_, n) => ({ item_id: `i-${n}`, input: { n } }));
 const IDS = ITEMS.map(({ item_id: id }) => id);
 
 interface Moment {
   readonly faults?: string;
-  /** Of the request that is sent at all. */
+  /** The share of the request that is sent at all. */
   readonly share?: number;
   readonly kill: 'at-fault' | 'after-ms' | 'log-grown' | 'answered';
   readonly at?: number;
 }
 
-/** Every other one with the items first, whose inputs are looked at only in the draft. */
+/** Every other request has the items first; their inputs are checked only in the draft. */
 function requestOf(jobId: string, index: number): Buffer {
   const fields = { job_id: jobId, scraper_id: 'example-noop' };
   return Buffer.from(JSON.stringify(index % 2 === 0 ? { ...fields, items: ITEMS } : { items: ITEMS, ...fields }));
@@ -54,16 +54,16 @@ test('a controller that is killed while a large job is read leaves all of it or 
     );
     if (kill === 'answered') await answered;
     else if (kill === 'log-grown') await whenLogHas(dataDir, before + at, answered);
-    // By its own hand, or after all is said.
+    // It kills itself, or the request has been answered.
     else if (kill === 'at-fault') await Promise.race([victim.ended, answered]);
-    // The moment of the kill, and not a wait for anything.
+    // This is the moment of the kill, not a wait for something to happen.
     else await after(at);
     await victim.kill();
     const status = await answered;
     hangUp();
     assert.ok(status === null || status === 201, `${status}`);
 
-    // The one that is looked at is the next victim.
+    // The controller that is inspected is the next victim.
     victim = await startVictim('controller', dataDir, moments[index + 1]?.faults);
     const ids = await itemIdsOf(victim.url, jobId);
     if (status === 201) assert.notEqual(ids, null, 'what was answered is kept');

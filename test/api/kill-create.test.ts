@@ -11,7 +11,7 @@ const ITEMS = Array.from({ length: 5000 }, (_, n) => ({ item_id: `i-${n}`, input
 const IDS = ITEMS.map(({ item_id: id }) => id);
 
 interface Moment {
-  /** Of the request that is sent at all. */
+  /** The share of the request that is sent at all. */
   readonly share: number;
   readonly kill: 'after-ms' | 'log-grown' | 'answered';
   readonly at: number;
@@ -21,11 +21,11 @@ function requestOf(jobId: string): Buffer {
   return Buffer.from(JSON.stringify({ job_id: jobId, scraper_id: 'example-noop', items: ITEMS }));
 }
 
-test('a controller that is killed while a job is made leaves all of the job or nothing of it', async () => {
+test('a controller that is killed while a job is created leaves all of the job or nothing of it', async () => {
   const dataDir = join(tempFolder(), 'data');
   let victim = await startVictim('controller', dataDir);
   const emptyLog = logBytes(dataDir);
-  // How long it takes, and how much it writes, when nobody interferes: the kills are spread over that time, and a little beyond.
+  // How long a request takes and how much it writes without interference: the kills are spread a little beyond that.
   const startedAt = performance.now();
   const unharmed = await sendBytes(victim.url, '/jobs', 'application/json', requestOf('unharmed'));
   assert.equal(await unharmed.answered, 201);
@@ -42,7 +42,7 @@ test('a controller that is killed while a job is made leaves all of the job or n
       kill: 'after-ms' as const,
       at: wholeMs * part,
     })),
-    // In the middle of the write itself.
+    // These kills come in the middle of the write itself.
     ...sized({ quick: [0.5], slow: [0.01, 0.3, 0.6, 0.9, 1] }).map((part) => ({
       share: 1,
       kill: 'log-grown' as const,
@@ -66,7 +66,7 @@ test('a controller that is killed while a job is made leaves all of the job or n
     );
     if (kill === 'answered') await answered;
     else if (kill === 'log-grown') await whenLogHas(dataDir, before + at, answered);
-    // The moment of the kill, and not a wait for anything.
+    // This is the moment of the kill, not a wait for something to happen.
     else await after(at);
     await victim.kill();
     const status = await answered;

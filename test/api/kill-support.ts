@@ -8,7 +8,7 @@ import type { ItemPageAnswer } from '../../src/contract/item-answers.ts';
 import type { JobStatusAnswer } from '../../src/contract/job-answers.ts';
 import { startTrawl } from '../cli/trawl.ts';
 
-/** A real process on a data directory, which is killed in the end and leaves the directory to the next one. */
+/** A real process on a data directory, which is killed at the end and leaves the directory to the next one. */
 export async function startVictim(command: 'controller' | 'serve', dataDir: string, faults = '') {
   const env = { TRAWL_LOG_TO: 'stderr', TRAWL_FAULTS: faults };
   const child = startTrawl([command, '--port', '0', '--data-dir', dataDir], env);
@@ -23,14 +23,14 @@ export async function startVictim(command: 'controller' | 'serve', dataDir: stri
   };
 }
 
-/** Sends the first bytes of a request and leaves the rest; `answered` is null when the connection breaks before. */
+/** Sends the first bytes of a request and leaves the rest; `answered` is null when the connection breaks first. */
 export async function sendBytes(url: string, path: string, type: string, body: Buffer, first = body.length) {
   const { port, host } = new URL(url);
   const socket = connect({ host: '127.0.0.1', port: Number(port) });
   const answered = once(socket, 'data')
     .then(([data]) => Number(/^HTTP\/1\.1 (\d+)/.exec(String(data))?.[1]))
     .catch(() => null);
-  // A socket that closes without a word emits nothing that the above waits for.
+  // A socket that closes silently emits none of the events awaited above.
   const closed = once(socket, 'close').then(
     () => null,
     () => null,
@@ -59,7 +59,7 @@ export async function itemIdsOf(url: string, jobId: string): Promise<string[] | 
   return ids;
 }
 
-/** The bytes that the ledger's log has by now. */
+/** The current size of the ledger's log in bytes. */
 export function logBytes(dataDir: string): number {
   const logs = readdirSync(dataDir).filter((name) => name.endsWith('-wal'));
   return logs.reduce((sum, name) => sum + statSync(join(dataDir, name)).size, 0);

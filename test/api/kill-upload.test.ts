@@ -28,22 +28,22 @@ async function upload(url: string, jobId: string, ids: readonly string[]): Promi
   return (await answer.json()) as AddedAnswer;
 }
 
-/** The end of its events is that of the job. */
+/** The event stream of a job ends with the job. */
 async function statusAtTheEnd(url: string, jobId: string): Promise<JobStatusAnswer> {
   await (await fetch(`${url}/jobs/${jobId}/events`)).text();
   return (await (await fetch(`${url}/jobs/${jobId}/status`)).json()) as JobStatusAnswer;
 }
 
-test('an upload that a kill cut off has added its first lines, and sent again it adds the rest, each once', async () => {
+test('an upload that a kill cut off has added its first lines, and adds the rest when it is sent again, each once', async () => {
   const dataDir = join(tempFolder(), 'data');
   const cuts: readonly { faults?: string; share?: number; afterMs?: number; grown?: number }[] = [
-    // Where a chunk was just committed: always, and as chance has it. The other test has that one in every run.
+    // These kills come just after a chunk is committed: always, or at random. The other test has this one in every run.
     { faults: 'between-import-chunks' },
     ...sized({ quick: [], slow: [0.5, 0.3] }).map((chance) => ({ faults: `between-import-chunks:${chance}` })),
-    // While lines are on their way, and soon after the last of them.
+    // These come while lines are on their way, and soon after the last of them.
     ...sized({ quick: [0.9], slow: [0.1, 0.9] }).map((share) => ({ share, afterMs: 5 })),
     ...sized({ quick: [80], slow: [0, 80] }).map((afterMs) => ({ afterMs })),
-    // While chunks are being written.
+    // These come while chunks are being written.
     ...sized({ quick: [200_000], slow: [10_000, 200_000, 500_000] }).map((grown) => ({ grown })),
   ];
   const file = fileOf(IDS);
@@ -64,7 +64,7 @@ test('an upload that a kill cut off has added its first lines, and sent again it
       await whenLogHas(dataDir, before + grown, answered);
       await victim.kill();
     } else if (faults === '') {
-      // The moment of the kill, and not a wait for anything.
+      // This is the moment of the kill, not a wait for something to happen.
       await after(afterMs);
       await victim.kill();
     } else if (faults.includes(':')) await answered.then(() => victim.kill());
@@ -82,7 +82,7 @@ test('an upload that a kill cut off has added its first lines, and sent again it
   await last.kill();
 });
 
-test('a job that was completed before the rest came takes the rest, kills or not, and does every item', async () => {
+test('a job that was completed before the rest came accepts the rest, with or without kills, and processes every item', async () => {
   const dataDir = join(tempFolder(), 'data');
   const first = await startVictim('serve', dataDir);
   await makeJob(first.url, 'job', false);
@@ -92,7 +92,7 @@ test('a job that was completed before the rest came takes the rest, kills or not
 
   const second = await startVictim('serve', dataDir, 'between-import-chunks:0.5');
   const { answered, hangUp } = await sendBytes(second.url, '/jobs/job/items', NDJSON, fileOf(IDS));
-  // It dies on the way, or comes to the end of the file.
+  // It dies on the way, or reaches the end of the file.
   await answered;
   await second.kill();
   hangUp();

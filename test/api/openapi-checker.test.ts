@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { type OpenApi, openApiChecker } from '../support/openapi.ts';
 
-/** The suite is only as good as what it holds answers against. */
+/** The suite is only as good as what checks its answers. */
 const thing = {
   type: 'object',
   properties: { id: { type: 'string' }, at: { type: 'string', format: 'date-time' } },
@@ -31,13 +31,13 @@ function check(status: number, type: string, text: string, path = '/things/a%2Fb
   checker.checkAnswer('GET', path, { status, headers: new Headers({ 'content-type': type }), text });
 }
 
-test('an answer that is as the document says passes', () => {
+test('an answer that matches the document passes', () => {
   check(200, 'application/json; charset=utf-8', '{"id":"a","at":"2026-11-16T00:00:00Z"}');
   check(204, '', '');
   check(404, 'application/problem+json', '{"code":"not_found"}', '/nothing');
 });
 
-test('an answer that the document does not know fails', () => {
+test('an answer that the document does not describe fails', () => {
   const bad: [number, string, string, RegExp][] = [
     [201, 'application/json', '{"id":"a"}', /not documented/],
     [200, 'text/plain', '{"id":"a"}', /text\/plain/],

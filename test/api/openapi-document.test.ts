@@ -10,7 +10,7 @@ import { startService } from './service.ts';
 import { Client } from './suite/client.ts';
 import { SCRAPERS } from './suite/made-jobs.ts';
 
-/** What the OpenAPI document tells beside the shape of things, and that requests are held against the same. */
+/** What the OpenAPI document says besides the shape of things, and that requests are checked against the same rules. */
 const broken = mkdtempSync(join(tmpdir(), 'trawl-broken-'));
 after(() => rmSync(broken, { recursive: true, force: true }));
 writeFileSync(join(broken, 'broken.ts'), 'export default 17;\n');
@@ -147,7 +147,7 @@ test('the code of a problem is one of the list', () => {
   assert.deepEqual(named('Problem').properties?.['code']?.enum, Object.keys(PROBLEMS));
 });
 
-test('headers are told: those that a request may have, and those that come with an answer', () => {
+test('headers are documented: those that a request may have, and those that come with an answer', () => {
   const taken = operations.flatMap(({ operationId, parameters }) =>
     parameters.filter((each) => each.in === 'header').map(({ name }) => `${operationId} ${name}`),
   );
@@ -182,7 +182,7 @@ test('headers are told: those that a request may have, and those that come with 
   assert.deepEqual(given('exportJob', 200), ['Content-Disposition']);
 });
 
-test('a whole number of a query is decimal digits, and nothing else that could be read as one', async () => {
+test('an integer in a query is decimal digits, and nothing else that could be read as a number', async () => {
   const limit = operation('listJobs').parameters.find(({ name }) => name === 'limit');
   assert.deepEqual([limit?.schema.type, limit?.schema.default], ['integer', 20]);
   for (const text of ['', '%20', '0x10', '1e1', '1.0', '+1', '-1', '%D9%A1', '0', '501', '99999999999', '1&limit=2']) {
@@ -198,12 +198,12 @@ test('a whole number of a query is decimal digits, and nothing else that could b
   await client.refused(404, 'job_not_found', 'GET', '/jobs/nobody/results?part=0');
 });
 
-test('a yes or no of a query is told as one', () => {
+test('a yes-or-no parameter of a query is documented as a boolean', () => {
   const redirect = operation('downloadArtifact').parameters.find(({ name }) => name === 'redirect');
   assert.deepEqual([redirect?.schema.type, redirect?.schema.default], ['boolean', false]);
 });
 
-test('how many labels a job may have is told, and holds for every job that is made', async () => {
+test('the number of labels that a job may have is documented, and applies to every job that is created', async () => {
   const extraction = operation('extractJob').requestBody?.content['application/json']?.schema;
   for (const schema of [named('NewJob'), extraction]) {
     const whole = schema?.$ref === undefined ? schema : named(schema.$ref.replace('#/components/schemas/', ''));
@@ -219,7 +219,7 @@ test('how many labels a job may have is told, and holds for every job that is ma
   }
 });
 
-test('what cannot be kept is refused wherever a job or an item gets its name from', async () => {
+test('text that cannot be stored is refused wherever it would name a job or an item', async () => {
   const bodies: [path: string, body: string, field: string][] = [
     ['/jobs/nobody/extract', '{"job_id":"\\ud800"}', 'job_id'],
     ['/jobs/nobody/extract', '{"job_id":"a\\u0000"}', 'job_id'],
@@ -241,7 +241,7 @@ test('what cannot be kept is refused wherever a job or an item gets its name fro
   await client.refused(422, 'invalid_request', 'POST', '/jobs/nobody/extract', { json });
 });
 
-test('a change of policy is refused by the path of each field that is unknown or wrong', async () => {
+test('a change of policy is refused with the path of each field that is unknown or wrong', async () => {
   const { job_id: jobId } = await client.create({ scraper_id: 'example-noop', hold: true });
   const execution_policy = { retries: { max_retry: 5, max_retries: 'many' }, speed: 1, robots: null };
   const json = { execution_policy };
@@ -254,13 +254,13 @@ test('a change of policy is refused by the path of each field that is unknown or
   ]);
 });
 
-test('a scraper that cannot be loaded is told from one that is not there', async () => {
+test('a scraper that cannot be loaded is distinguished from one that does not exist', async () => {
   const { detail } = await client.refused(409, 'scraper_unusable', 'GET', '/scrapers/broken');
   assert.match(detail, /broken/);
   await client.refused(404, 'scraper_not_found', 'GET', '/scrapers/nobody');
 });
 
-test('a re-extraction that the same request had made is not made again, and the answer says so', async () => {
+test('a re-extraction that the same request has already created is not created again, and the answer says so', async () => {
   const items = [{ item_id: 'one', input: { owner: 'SMITH' } }];
   const { job_id: source } = await client.run({ scraper_id: 'test-kept', items });
   const json = { job_id: 'read again', scraper_id: 'test-kept-again' };

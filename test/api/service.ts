@@ -7,7 +7,7 @@ import type { BackendKind } from '../../src/main/backend.ts';
 import { type Engine, openEngine } from '../../src/main/engine.ts';
 import '../support/warm-workers.ts';
 
-/** An answer of the API, its JSON parsed where it is some. */
+/** An answer of the API, with its body parsed if it is JSON. */
 export interface Answer {
   readonly status: number;
   readonly headers: Headers;
@@ -19,7 +19,7 @@ export interface Asked {
   readonly json?: unknown;
   readonly body?: string | Uint8Array | ReadableStream<Uint8Array>;
   readonly headers?: Readonly<Record<string, string>>;
-  /** `manual`: an answer that sends one elsewhere is the answer. */
+  /** `manual`: a redirect is returned as it is, not followed. */
   readonly redirect?: 'manual' | 'follow';
 }
 
@@ -33,7 +33,7 @@ export interface Service {
   stop(apiGraceMs?: number): Promise<void>;
 }
 
-/** Longer than a busy machine keeps a worker waiting: a lease that runs out makes an item run twice, and tests count. */
+/** This is longer than a busy machine delays a worker: an expired lease makes an item run twice, and tests count. */
 const LEASE_MS = 30_000;
 
 /** The whole service in this process, on a port of its own, with real worker processes unless `workers` is 0. */

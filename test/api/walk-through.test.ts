@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import type { JobAnswer, JobStatusAnswer } from '../../src/contract/job-answers.ts';
 import { startTrawl, tempFolder, trawl } from '../cli/trawl.ts';
 
-/** What the documentation shows, as a user would type it: `trawl serve` and curl, and nothing of ours in between. */
+/** What the documentation shows, as a user would type it: `trawl serve` and curl, with none of our code in between. */
 const serve = startTrawl(['serve', '--port', '0', '--data-dir', join(tempFolder(), 'data')], {
   TRAWL_LOG_TO: 'stderr',
 });
@@ -36,7 +36,7 @@ async function* summariesOf(jobId: string): AsyncGenerator<JobStatusAnswer> {
   }
 }
 
-test('ten items that all fail end their job after about five of them, and it says why', async () => {
+test('a job whose ten items all fail ends after about five of them, and says why', async () => {
   const items = Array.from({ length: 10 }, (_, n) => ({ item_id: `item-${n}`, input: {} }));
   const execution_policy = {
     throttling: { max_concurrent_workers: 3 },
@@ -68,21 +68,21 @@ test('fifty items with three workers: three at a time, never more, until all are
   let last: JobStatusAnswer | null = null;
   for await (const each of summariesOf('three')) {
     last = each;
-    // Between two events of the stream as well: one read of the status for each.
+    // The limit holds between two events of the stream as well: the status is read once for each.
     seen.push(inFlight(each), inFlight(await curl<JobStatusAnswer>(`${url}/jobs/three/status`)));
   }
   assert.equal(Math.max(...seen), 3, seen.join());
   assert.deepEqual([last?.status, last?.summary.success, last?.summary.total], ['completed', 50, 50]);
 });
 
-test('a server that others could reach is not started without a key, and says what to do', async () => {
+test('a server that other machines could reach does not start without a key, and says what to do', async () => {
   const args = ['serve', '--host', '0.0.0.0', '--port', '0', '--data-dir', join(tempFolder(), 'data')];
   const { code, stderr } = await trawl(args);
   assert.equal(code, 2);
   assert.match(stderr, /set TRAWL_API_KEY to listen on 0\.0\.0\.0/);
 });
 
-test('a port that is in use is told so', async () => {
+test('a port that is in use is reported as such', async () => {
   const { port } = new URL(url);
   const { code, stderr } = await trawl(['serve', '--port', port, '--data-dir', join(tempFolder(), 'data')]);
   assert.equal(code, 2);

@@ -10,7 +10,7 @@ after(closeBrowsers);
 
 const PIXEL = Buffer.from('R0lGODlhAQABAAAAACH5BAEKAAEALAAAAAABAAEAAAICTAEAOw==', 'base64');
 
-/** May be kept for an hour. */
+/** This answer may be kept for an hour. */
 const kept =
   (type: string, body: string | Buffer): RequestListener =>
   (_, response) => {
@@ -76,7 +76,7 @@ for (const blocked of [['images'], ['fonts'], ['media']] as const) {
   });
 }
 
-test('a page gets address patterns once its job has asked for what they are about', async (t) => {
+test('a page gets address patterns once its job has requested something that they cover', async (t) => {
   const site = await startSite(t, { ...PAGES, '/plain': '<p>text</p>', '/sparse': '<img src=/picture?number=1>' });
   await using open = await openBrowser('127.0.0.2', { lookup: toSites });
   const visit = async (path: string, job: string | null) => {

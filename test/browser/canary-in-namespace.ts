@@ -15,12 +15,12 @@ export interface Findings {
   readonly guarded: Sighting;
   /** The same with all canaries allowed. */
   readonly allowed: Sighting;
-  /** The same of a browser that has the usual way to the web: what goes past proxies is seen by canaries, too. */
+  /** The same for a browser with the usual way to the web: canaries also see what goes past proxies. */
   readonly bare: Sighting;
 }
 
 interface Sighting {
-  /** Everything that came: `tcp 127.0.0.1:80`, `udp …`. */
+  /** Everything that arrived: `tcp 127.0.0.1:80`, `udp …`. */
   readonly seen: readonly string[];
   /** Ways that got as far as a request. */
   readonly ways: readonly string[];
@@ -133,7 +133,7 @@ function serveWay(index: number, response: ServerResponse, isWholeTable: boolean
   response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' }).end(`<!doctype html><body>${body}</body>`);
 }
 
-/** UTF-8 in a header, as browsers read it. */
+/** UTF-8 in a header, the way browsers read it. */
 function headerText(text: string): string {
   return Buffer.from(text).toString('latin1');
 }
@@ -187,7 +187,7 @@ async function lookThroughEgress(allowed: string, ways: Looking): Promise<Sighti
   return await look(ways, () => open.openContext());
 }
 
-/** A page that is busy may leave before a way was taken. So those that led nowhere are tried again. */
+/** A busy page may leave before a way was taken, so ways that led nowhere are tried again. */
 async function lookUntilProven(allowed: string): Promise<Sighting> {
   let proven = await lookThroughEgress(allowed, { indexes: PROVEN, isWholeTable: false });
   for (let round = 0; round < 2; round += 1) {
@@ -228,7 +228,7 @@ async function tryWay(visitor: Visitor, index: number): Promise<void> {
   await Promise.all(visitor.context.pages().map(quiet));
 }
 
-/** Those of this machine: a browser that looks names up itself would ask them. */
+/** The name servers of this machine: a browser that looks names up itself would ask them. */
 function nameServers(): readonly string[] {
   const found = readFileSync('/etc/resolv.conf', 'utf8').matchAll(/^nameserver\s+([\d.]+)\s*$/gm);
   return [...found].map(([, address = '']) => address).filter((address) => !LOOPBACK.includes(address));

@@ -11,14 +11,14 @@ import { PROVEN, TRIED, WAYS_OUT } from './ways-out.ts';
 
 after(closeBrowsers);
 
-test('a page that tries 200 ways and more reaches neither this machine nor its networks nor a metadata service', async () => {
+test('a page that tries 200 or more ways reaches neither this machine nor its networks nor a metadata service', async () => {
   const { attempts, guarded, allowed, bare }: Findings = JSON.parse(
     await runInNamespace(new URL('./canary-in-namespace.ts', import.meta.url)),
   );
   assert.ok(attempts > 200, `${attempts}`);
   assert.deepEqual(guarded, { seen: [], ways: [], targets: [], pages: TRIED.length });
 
-  // The same pages with everything allowed, so that it is our rules that kept them away.
+  // The same pages with everything allowed, which proves that our rules kept them away.
   const working = WAYS_OUT.filter(({ isIdle }, at) => isIdle !== true && PROVEN.includes(at)).map(({ name }) => name);
   assert.deepEqual(
     working.filter((name) => !allowed.ways.includes(name)),
@@ -27,7 +27,7 @@ test('a page that tries 200 ways and more reaches neither this machine nor its n
   );
   assert.ok(allowed.targets.length > sized({ quick: 4, slow: 20 }), allowed.targets.join(' '));
 
-  // What goes past proxies, in a browser that was not told otherwise.
+  // This is what goes past proxies in a browser that was not configured otherwise.
   assert.ok(
     bare.seen.some((each) => each.startsWith('udp')),
     bare.seen.join(' '),
@@ -44,7 +44,7 @@ async function listen(t: TestContext, address: string, port: number, answer: Req
   return (server.address() as AddressInfo).port;
 }
 
-test('a name that leads elsewhere after its page was loaded leads nowhere', async (t) => {
+test('a name that resolves elsewhere after its page was loaded leads nowhere', async (t) => {
   const port = await listen(t, '127.0.0.2', 0, (_, response) => {
     response.writeHead(200, { 'content-type': 'text/html', connection: 'close' }).end('<title>site</title>');
   });

@@ -84,7 +84,7 @@ test('a simple check finds nothing, in a page, in a frame of another site, and i
   for (const name of ['user agent', 'client hints', 'plugins', 'chrome']) assert.ok(bare.includes(name), `${bare}`);
 });
 
-test('headers, scripts and workers agree with each other, and with the place of the proxy', async (t) => {
+test('headers, scripts and workers agree with each other, and with the location of the proxy', async (t) => {
   const seen: IncomingHttpHeaders[] = [];
   const noted: RequestListener = (request, response) => {
     seen.push(request.headers);

@@ -21,7 +21,7 @@ interface Case {
   readonly page: Reply | string;
   readonly scrape?: Scrape;
   readonly signs?: Signs;
-  /** What fails is a wait, which is kept short. */
+  /** The failure is that of a wait, which is kept short. */
   readonly waits?: true;
   readonly type: FailureType;
   readonly message: RegExp;
@@ -34,7 +34,7 @@ const SHORT = { ...ONCE, timeouts: { request_timeout_seconds: 1.5 } };
 const PATIENT = { timeoutSeconds: 120 };
 
 const CASES: Readonly<Record<string, Case>> = {
-  'a page of the server that is not there': { page: { status: 404 }, type: 'not_found', message: /no such page/ },
+  'a page that the server does not have': { page: { status: 404 }, type: 'not_found', message: /no such page/ },
   'a server that fails': { page: { status: 500, body: 'oops' }, type: 'server_error', message: /server failed/ },
   'a page that is forbidden': { page: { status: 403, body: 'no' }, type: 'blocked', message: /refuses/ },
   'too many requests': {
@@ -42,12 +42,12 @@ const CASES: Readonly<Record<string, Case>> = {
     type: 'rate_limited',
     message: /too often/,
   },
-  'a block page behind a 200': {
+  'a block page with status 200': {
     page: '<title>Access Denied</title><h1>Access Denied</h1>Reference #18.2d351ab8',
     type: 'blocked',
     message: /Akamai/,
   },
-  'maintenance, behind a 200': {
+  'maintenance with status 200': {
     page: '<title>County</title><h1>We are currently conducting maintenance</h1>',
     type: 'maintenance',
     message: /conducting maintenance/,
@@ -73,7 +73,7 @@ const CASES: Readonly<Record<string, Case>> = {
     type: 'structure_changed',
     message: /locator\('#results a'\) did not appear within 1.5 s \(http/,
   },
-  'an element that never can be used': {
+  'an element that can never be used': {
     page: FORM,
     scrape: ({ page }) => page.click('#go'),
     waits: true,
@@ -87,7 +87,7 @@ const CASES: Readonly<Record<string, Case>> = {
     type: 'structure_changed',
     message: /none of #results, the text .* came/,
   },
-  'an element that fits twice': {
+  'a selector that matches twice': {
     page: '<p>a</p><p>b</p>',
     scrape: ({ page }) => page.locator('p').textContent(),
     type: 'structure_changed',
@@ -129,7 +129,7 @@ const CASES: Readonly<Record<string, Case>> = {
     page: '<title>x</title><button onclick="for (;;);">go</button>',
     scrape: async ({ page, tab }) => {
       void page.click('button').catch(() => {});
-      // Until the click has arrived.
+      // It waits until the click has arrived.
       for (;;) await tab.html();
     },
     waits: true,
@@ -169,7 +169,7 @@ function visitor(hosts: readonly string[], url: string): Scraper {
   });
 }
 
-test('a site that does not answer, or is not there, fails as it does without a browser', async (t) => {
+test('a site that does not answer, or does not exist, fails as it does without a browser', async (t) => {
   const silent = await openSite(t, () => null);
   const slow = visitor([], `${silent.origin}/`);
   assert.equal(failureOf(await slow.scrape(browserContext(t, browser, { policy: SHORT }))).type, 'timeout');
@@ -186,7 +186,7 @@ async function closedPort(): Promise<number> {
   return port;
 }
 
-test('addresses beyond the hosts and beyond the rules are refused, wherever they are met', async (t) => {
+test('addresses outside of the hosts or against the rules are refused, wherever they occur', async (t) => {
   const site = await openSite(t, ({ path }) => {
     if (path === '/away') return { status: 302, headers: { location: 'http://localhost:9/' } };
     return '<a id=elsewhere href="http://localhost:9/">elsewhere</a>';
@@ -205,11 +205,11 @@ test('addresses beyond the hosts and beyond the rules are refused, wherever they
     await tab.waitFor({ element: '#there' });
     return { data: null };
   });
-  // It waits for what never comes.
+  // It waits for something that never comes.
   await refused(clicks, /localhost:9 is not one of/, SHORT);
 });
 
-test('a page that sends more than it may ends the try at once, whatever the scraper waits for', async (t) => {
+test('a page that sends more than allowed ends the try at once, whatever the scraper waits for', async (t) => {
   // It never ends by itself: without the limit, the item would take all of its time.
   const site = createHttpServer((_, response) => {
     response.writeHead(200, { 'content-type': 'text/html' }).write('<title>Large</title>');

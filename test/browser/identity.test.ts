@@ -53,7 +53,7 @@ const DEEDS: readonly Deed[] = [
   },
 ];
 
-/** They say how a message is carried, or whether it was kept. */
+/** These headers say how a message is carried, or whether it was cached. */
 const NOT_OURS = new Set(['host', 'connection', 'content-length', 'cookie', 'cache-control']);
 
 for (const { name, does, wanted, to, isFirst } of DEEDS) {
@@ -71,7 +71,7 @@ for (const { name, does, wanted, to, isFirst } of DEEDS) {
       response.writeHead(200, { 'access-control-allow-origin': `https://site.test:${port}` }).end('x');
     const site = await startSite(t, { '/start': start, '/next': next }, true);
     port = site.port;
-    // Without a guard: whoever intercepts requests changes the order of their headers.
+    // There is no guard here: intercepting requests changes the order of their headers.
     const rules = '--host-resolver-rules=MAP *.test 127.0.0.2';
     const browser = await launchChromium([...trustArgs(CERTIFICATE.cert), rules, '--accept-lang=en-US,en']);
     t.after(() => browser.close());

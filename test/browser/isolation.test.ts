@@ -5,7 +5,7 @@ import { browserContext, browserTools, dataOf, scraperOf } from './kit-support.t
 
 const browser = browserTools();
 
-test('with isolation "page" items of a job share cookies and storage, each with a page of its own; by default they share nothing', async (t) => {
+test('with isolation "page", items of a job share cookies and storage, each with a page of its own; by default they share nothing', async (t) => {
   const site = await openSite(t, () => '<title>x</title>');
   const scraper = scraperOf([site.host], async ({ page, tab }) => {
     await tab.goto(site.origin);
@@ -34,7 +34,7 @@ test('with isolation "page" items of a job share cookies and storage, each with 
   assert.deepEqual(await visit('context', 'b'), FRESH);
 });
 
-test('with isolation "page" an item that fails leaves nothing to the next', async (t) => {
+test('with isolation "page", an item that fails leaves nothing to the next one', async (t) => {
   const site = await openSite(t, () => '<title>x</title>');
   const scraper = scraperOf([site.host], async ({ input, page, tab }) => {
     await tab.goto(site.origin);

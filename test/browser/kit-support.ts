@@ -51,7 +51,7 @@ export function browserTools({
   const contexts: BrowserContexts = {
     async open(options) {
       if (session === null || session.gone.aborted) {
-        // One for all that ask at the same time.
+        // There is one for all callers that ask at the same time.
         starting ??= startBrowser(egress.launchArgs);
         session = await starting;
         starting = null;

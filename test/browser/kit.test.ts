@@ -18,7 +18,7 @@ function documentSize(result: ScrapeResult, what: string): number {
   return found.bytes.size;
 }
 
-test('a document comes by link, by click, by a window of its own and from a script, byte by byte', async (t) => {
+test('a document comes from a link, a click, a window of its own or a script, unchanged to the byte', async (t) => {
   const site = await openSite(t, ({ path, cookies }) => {
     if (path === '/bill.pdf') return cookies.get('seen') === '1' ? PDF_REPLY : { status: 403 };
     return {
@@ -49,7 +49,7 @@ test('a document comes by link, by click, by a window of its own and from a scri
   }
 });
 
-test('a document that is too large, not one, or not there fails the item, unless it is optional', async (t) => {
+test('a document that is too large, not a document, or missing fails the item, unless it is optional', async (t) => {
   const site = await openSite(t, ({ path }) => {
     if (path === '/large.pdf') return PDF_REPLY;
     if (path === '/broken.pdf') return { headers: { 'content-disposition': 'attachment' }, body: 'not a pdf' };
@@ -148,7 +148,7 @@ test('the policy chooses device, language and time zone', async (t) => {
   assert.deepEqual([unknown.type, /"Pixel 77"; there is .*Pixel 7/.test(unknown.message)], ['proxy_config', true]);
 });
 
-test('screenshots and traces are kept as the policy says, and the page of a failure is at hand', async (t) => {
+test('screenshots and traces are kept as the policy says, and the page of a failure is available', async (t) => {
   const site = await openSite(t, () => '<title>x</title><h1>A page</h1>');
   const kept = async (fails: boolean, when: 'never' | 'on_failure' | 'always') => {
     const scraper = scraperOf([], async ({ tab }) => {

@@ -16,7 +16,7 @@ const county = await startCounty({ parcels: 2000 });
 after(() => county.close());
 const chromium = await testChromium();
 
-// Of its own, because other test files start browsers at the same time.
+// This file has a folder of its own, because other test files start browsers at the same time.
 const temporary = mkdtempSync(join(tmpdir(), 'trawl-lane-'));
 process.env['TMPDIR'] = temporary;
 after(() => rmSync(temporary, { recursive: true, force: true }));
@@ -38,7 +38,7 @@ async function endsOf(engine: Engine, jobId: string): Promise<ReadonlyMap<string
   );
 }
 
-/** What browsers leave behind, if they leave anything: files beside our data directories, and processes that were given one. */
+/** Anything that browsers leave: files next to our data directories, and processes that were given one. */
 function leftovers(): readonly (string | number)[] {
   const files = readdirSync(temporary).filter((name) => !name.startsWith('trawl-flow-'));
   return [...files, ...processesWith(temporary)];
@@ -86,14 +86,14 @@ const ENDS: Readonly<Record<string, string>> = {
   'failing-download': 'timeout',
 };
 
-/** How many items have each: 500 in all, in the whole size. */
+/** How many items have each trouble: 500 in all, at the full size. */
 const COUNTS: Readonly<Record<string, number>> = sized({
   quick: { none: 10 },
   slow: { none: 450, 'page-crash': 8, 'browser-crash': 8, freeze: 4, hang: 8, dialog: 7, 'pop-up': 7 },
 });
 const KILLS = sized({ quick: 1, slow: 5 });
 
-/** A time limit that is worth waiting for would end the others, too, on a busy machine: so there are two jobs, side by side. */
+/** A short time limit would also end the other items on a busy machine, so there are two jobs side by side. */
 const LIMITS = {
   patient: { timeouts: { request_timeout_seconds: 60, item_timeout_seconds: 300 }, retries: { max_retries: 2 } },
   impatient: {
@@ -102,7 +102,7 @@ const LIMITS = {
   },
 };
 
-test('whatever browsers do wrong, and a worker that is killed, leave each item its own end, and nothing behind', async () => {
+test('whatever browsers do wrong, and even if a worker is killed, each item ends as it should and no files or processes are left', async () => {
   await withBrowsers(async (engine, pids) => {
     const items = Object.keys(ENDS).flatMap((trouble) =>
       Array.from({ length: COUNTS[trouble] ?? sized({ quick: 1, slow: 8 }) }, (_, n) => ({
@@ -110,7 +110,7 @@ test('whatever browsers do wrong, and a worker that is killed, leave each item i
         input: { trouble, item: `${trouble}-${n}` },
       })),
     );
-    // Spread, so that each kind has good neighbours.
+    // They are spread, so that each kind has good neighbours.
     items.sort((a, b) => (a.item_id.split('').reverse().join('') < b.item_id.split('').reverse().join('') ? -1 : 1));
     for (const [job_id, { timeouts, retries }] of Object.entries(LIMITS)) {
       await submit(engine, {
@@ -142,7 +142,7 @@ test('whatever browsers do wrong, and a worker that is killed, leave each item i
     }
     assert.deepEqual(items, []);
 
-    // An item that never ends has its time, and others are carried out beside it.
+    // An item that never ends uses up its time, and others are carried out next to it.
     await submit(engine, {
       ...{ job_id: 'endless', scraper_id: 'trouble', items: [{ item_id: 'never', input: { trouble: 'never-ends' } }] },
       execution_policy: { timeouts: { item_timeout_seconds: 3 }, retries: { max_retries: 0 } },

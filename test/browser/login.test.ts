@@ -23,7 +23,7 @@ function county(t: Parameters<typeof openSite>[0]) {
   });
 }
 
-/** Counts the pages that are opened. */
+/** Counts the pages that have been opened. */
 function counting(tools: BrowserTools): BrowserTools & { readonly opened: () => number } {
   let opened = 0;
   const open: BrowserTools['contexts']['open'] = (...args) => {
@@ -33,7 +33,7 @@ function counting(tools: BrowserTools): BrowserTools & { readonly opened: () => 
   return { ...tools, contexts: { open }, opened: () => opened };
 }
 
-test('items begin with the cookies and the storage of a login that was done once', async (t) => {
+test('items start with the cookies and the storage of a login that was done once', async (t) => {
   const site = await county(t);
   const tools = counting(browser);
   const scraper = defineBrowserScraper({

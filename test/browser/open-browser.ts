@@ -35,11 +35,11 @@ export interface OpenContext extends AsyncDisposable {
   newPage(): Promise<Page>;
 }
 
-/** By their arguments. */
+/** The started browsers, by their arguments. */
 const started = new Map<string, Promise<Browser>>();
 
 /**
- * The browsers of `openBrowser`, at the end of a test file. Until then each is shared by whoever wants the same arguments:
+ * Closes the browsers of `openBrowser` at the end of a test file. Until then callers with the same arguments share one:
  * contexts have nothing in common, and starting a browser takes longer than most tests.
  */
 export async function closeBrowsers(): Promise<void> {
@@ -90,7 +90,7 @@ export async function openBrowser(
   };
 }
 
-/** As it is, with the usual way to the web. */
+/** A browser as it is, with the usual way to the web. */
 export async function launchChromium(args: readonly string[] = []): Promise<Browser> {
   const { path, sandbox } = await testChromium();
   return chromium.launch({ executablePath: path, chromiumSandbox: sandbox, args: [...args] });

@@ -11,7 +11,7 @@ after(closeBrowsers);
 
 const NAMED = (url: string) => url.replace('county.test', '127.0.0.1');
 
-/** Through a proxy that is called `proxied`; answers what the page shows, or why there is none. */
+/** Visits through a proxy called `proxied`; returns what the page shows, or why there is none. */
 async function openThrough(t: TestContext, way: ProxyWay) {
   const open = await openBrowser('loopback', {
     lookup: async () => [{ address: '127.0.0.1' }],
@@ -32,7 +32,7 @@ async function openThrough(t: TestContext, way: ProxyWay) {
   };
 }
 
-test('pages go out through the proxy of the policy, in the session of the item, with its place', async (t) => {
+test('pages go out through the proxy of the policy, in the session of the item, with its location', async (t) => {
   const [target, proxy] = [await startTarget(t), await openProxy(t)];
   const show = await openThrough(t, residentialAt(proxy));
   const geo = { country: 'us', state: 'az', city: 'Phoenix' };
@@ -64,7 +64,7 @@ test('a SOCKS5 proxy with a password works, which Chromium itself refuses', asyn
   for (const url of [target.http, target.https]) assert.equal(await show(url), 'the target');
 });
 
-test('tinyproxy with a password works, and without the right one the job is to stop', async (t) => {
+test('tinyproxy works with a password, and with a wrong one the job is to stop', async (t) => {
   const [target, port] = [await startTarget(t), await startTinyproxy(t)];
   const show = await openThrough(t, listOf(`http://${USER}:${SECRET}@127.0.0.1:${port}`));
   const refused = await openThrough(t, listOf(`http://${USER}:wrong@127.0.0.1:${port}`));
@@ -74,7 +74,7 @@ test('tinyproxy with a password works, and without the right one the job is to s
   }
 });
 
-test('what a proxy refuses is its failure, with the code, for http and https', async (t) => {
+test('a refusal by a proxy is a failure of the proxy, with the code, for http and https', async (t) => {
   const [target, proxy] = [await startTarget(t), await openProxy(t)];
   const show = await openThrough(t, residentialAt(proxy));
   for (const [status, code, type] of [

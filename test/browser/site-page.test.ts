@@ -50,7 +50,7 @@ const CLICKS = {
   ],
 };
 
-test('pages side by side each get the text that they copied themselves', async (t) => {
+test('pages that run side by side each get the text that they copied themselves', async (t) => {
   const site = await openSite(t, ({ path }) => copyPage(path));
   const pull = await open(t, site.origin, { mode: 'browser', content: { method: 'click_copy', ...CLICKS } });
   const paths = Array.from({ length: sized({ quick: 6, slow: 60 }) }, (_, at) => `/p${at}`);

@@ -4,7 +4,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { selfSigned } from '../support/self-signed.ts';
 
-/** Of every https site here. A browser trusts it if it was started with `trustArgs`. */
+/** The certificate of every https site here. A browser trusts it if it was started with `trustArgs`. */
 export const CERTIFICATE = selfSigned(['site.test', 'www.site.test', 'other.test', 'www.google-analytics.com']);
 
 export interface TestSite {

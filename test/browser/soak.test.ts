@@ -35,7 +35,7 @@ function pids(): readonly number[] {
   return listed('/proc').map(Number).filter(Number.isInteger);
 }
 
-/** Processes end while they are looked at. */
+/** Lists a folder that may be gone, since processes end while they are being looked at. */
 function listed(path: string): readonly string[] {
   try {
     return readdirSync(path);

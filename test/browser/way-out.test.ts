@@ -74,7 +74,7 @@ for (const isTls of [false, true]) {
     assert.ok(bytesDown >= downBefore && bytesDown <= down, `${bytesDown} of ${downBefore} to ${down}`);
   });
 
-  test(`a ${scheme} page beyond the limit of bytes ends, and the reason is known`, async (t) => {
+  test(`a ${scheme} page that exceeds the byte limit ends, and the reason is known`, async (t) => {
     const site = await startSite(t, { '/': 'x'.repeat(3_000_000) }, isTls);
     await using open = await opened();
     await using visitor = await open.openContext({ visit: { maxBytes: 1_000_000 } });
@@ -96,7 +96,7 @@ for (const isTls of [false, true]) {
   });
 }
 
-test('nobody else can use the proxy of a context', async (t) => {
+test('no other client can use the proxy of a context', async (t) => {
   const site = await startSite(t, { '/': 'secret' });
   await using open = await opened();
   await using visitor = await open.openContext();
@@ -133,7 +133,7 @@ test('a page cannot talk to the proxy itself, even if loopback is allowed', asyn
   assert.equal(site.asked.length, 1);
 });
 
-test('what has ended leaves no connection and no listener', async (t) => {
+test('a context that has ended leaves no connection and no listener', async (t) => {
   const site = await startSite(t, { '/': '<script>new EventSource("/stream")</script>', '/stream': () => undefined });
   await using open = await opened();
   let port = 0;
@@ -151,7 +151,7 @@ test('what has ended leaves no connection and no listener', async (t) => {
   assert.equal(error.code, 'ECONNREFUSED');
 });
 
-/** Writes down who enters and leaves. */
+/** Records who enters and leaves. */
 class WatchedGate implements HostGate {
   readonly noted: string[] = [];
   readonly #gate = OPEN_GATE;
@@ -223,7 +223,7 @@ test('a host that is paused is not asked, neither for a page nor for what a page
   });
 });
 
-test('a page of another host than the scraper names, or that robots.txt disallows, is not asked for, by a redirect either', async (t) => {
+test('a page of a host that the scraper does not name, or that robots.txt disallows, is not requested, not even by a redirect', async (t) => {
   const site = await startSite(t, {
     '/': '',
     '/away': (_, response) => response.writeHead(302, { location: `http://other.test:${site.port}/` }).end(),
@@ -268,7 +268,7 @@ test('a remote browser has its own network; its documents are checked and wait a
   const site = await startSite(t, { '/': 'x' });
   const gate = new WatchedGate();
   await using open = await opened();
-  // A browser of this machine in the place of a remote one: it was not told about our proxy.
+  // A browser of this machine in place of a remote one: it does not know about our proxy.
   const browser = await launchChromium(['--host-resolver-rules=MAP *.test 127.0.0.2']);
   t.after(() => browser.close());
   const checkHost = (host: string) => {

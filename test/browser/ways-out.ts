@@ -6,7 +6,7 @@ import { sized } from '../support/sized.ts';
 export interface WayOut {
   readonly name: string;
   readonly page: (url: string) => string;
-  /** Sent with the page. */
+  /** Headers that are sent with the page. */
   readonly headers?: (url: string) => Readonly<Record<string, string>>;
   /** Browsers do not do this, wherever it leads, or not without a person: it must do nothing, and is not waited for. */
   readonly isIdle?: true;
@@ -17,7 +17,7 @@ const attribute = (value: string) => value.replaceAll('&', '&amp;').replaceAll('
 const html = (markup: (url: string) => string) => (url: string) => `<body>${markup(attribute(url))}</body>`;
 const socket = (url: string) => url.replace(/^http/i, 'ws');
 const inWorker = (code: string) => `new Worker(URL.createObjectURL(new Blob([${text(code)}])))`;
-/** The site sends whoever comes there on. */
+/** The site redirects every request for this path. */
 const sentOn = (status: number, url: string) => `/to/${status}/${encodeURIComponent(url)}`;
 const inFrame = (code: string) =>
   `const f = document.createElement('iframe'); document.body.append(f); const w = f.contentWindow; ${code}`;
@@ -276,8 +276,8 @@ export const WAYS_OUT: readonly WayOut[] = [
   },
 ];
 
-/** Places in the list of those that are tried: half of them, or all. */
+/** Positions of the ways that are tried: half of them, or all. */
 export const TRIED: readonly number[] = [...WAYS_OUT.keys()].filter((at) => at % sized({ quick: 2, slow: 1 }) === 0);
 
-/** Of these, those that are tried once more with everything allowed, to prove that they lead somewhere. */
+/** Those of them that are tried once more with everything allowed, to prove that they lead somewhere. */
 export const PROVEN: readonly number[] = TRIED.filter((_, at) => at % sized({ quick: 4, slow: 1 }) === 0);

@@ -18,7 +18,7 @@ export async function startApi(handle: RequestListener, port = 0) {
   return { url: `http://127.0.0.1:${chosen}`, port: chosen, close };
 }
 
-/** Waits of a retry are over at once, and remembered; deadlines stand still until the test lets time pass. */
+/** Waits of a retry are over at once, and remembered; deadlines do not move until the test lets time pass. */
 export class HastyClock extends FakeClock {
   readonly naps: number[] = [];
   onNap: (ms: number) => void | Promise<void> = () => {};

@@ -37,7 +37,7 @@ test('from nothing to the results of a job: doctor makes what is missing, a work
   assert.deepEqual([code, problems, created.includes('the table from-nothing')], [0, [], true]);
   assert.deepEqual((await doctor(environment, '--create')).created, []);
 
-  // Before there is anybody who could give it something to do.
+  // No controller is there yet that could give it work.
   const worker = startTrawl(['worker'], environment);
   const controller = startTrawl(['controller', '--port', '0'], { ...environment, TRAWL_METRICS: 'emf' });
   const [, url = ''] = await controller.shows(/"url":"([^"]+)"/);
@@ -64,13 +64,13 @@ test('from nothing to the results of a job: doctor makes what is missing, a work
   }
 });
 
-test('a service whose table is not there ends, and says how to make it', async () => {
+test('a service whose table does not exist ends, and says how to create it', async () => {
   const { code, stderr } = await trawl(['serve', '--port', '0'], environmentOf('not-made'));
   assert.equal(code, 3);
   assert.match(stderr, /not-made[\s\S]*trawl doctor --create/);
 });
 
-test('only what is kept on AWS can be made', async () => {
+test('only what is stored on AWS can be created', async () => {
   const { code, stderr } = await trawl(['doctor', '--create']);
   assert.deepEqual([code, /--create is for TRAWL_BACKEND=aws/.test(stderr)], [2, true]);
 });

@@ -36,7 +36,7 @@ test('a setting that cannot be used is named', async () => {
   );
 });
 
-test('trawl runs on the pinned Node, whichever Node starts it', async () => {
+test('trawl runs on the pinned Node, regardless of which Node starts it', async () => {
   // Old Nodes cannot run our sources: that it works under the one that ships with the system shows the hand-over.
   const found = await run('which', ['-a', 'node']).catch(() => ({ stdout: '' }));
   for (const node of found.stdout.trim().split('\n').filter(Boolean)) {
@@ -108,7 +108,7 @@ for (const node of [process.execPath, ...nodesOfTheSystem()]) {
       });
       await joined.promise;
       serve.kill('SIGKILL');
-      // Every process that it started has the same standard output, which closes with the last of them.
+      // Every process that it started shares its standard output, which closes with the last of them.
       await once(serve, 'close', { signal: AbortSignal.timeout(120_000) });
     } finally {
       const owner = Number(readFileSync(join(dir, 'owner.pid'), 'utf8'));
@@ -118,7 +118,7 @@ for (const node of [process.execPath, ...nodesOfTheSystem()]) {
   });
 }
 
-/** The first of those that a shell would find, apart from our own. */
+/** The first Node that a shell would find, apart from our own. */
 function nodesOfTheSystem(): readonly string[] {
   const path = (process.env['PATH'] ?? '').split(delimiter).filter((folder) => !folder.includes('node_modules'));
   return path

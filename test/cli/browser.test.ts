@@ -40,7 +40,7 @@ async function startOwners() {
   return { route: `http://owners.test=${site.url}`, requests: () => requests };
 }
 
-test('scrapers new --browser makes a scraper that passes its test in a browser', async (t) => {
+test('scrapers new --browser creates a scraper that passes its test in a browser', async (t) => {
   const folder = folderWith(t, { 'package.json': '{}' });
   const run = (...words: string[]) => command(['scrapers', ...words], { TRAWL_SCRAPERS: folder }, folder);
   const made = await run('new', 'my-county', '--browser', '--folder', '.', '--host', 'treasurer.example.gov');
@@ -52,11 +52,11 @@ test('scrapers new --browser makes a scraper that passes its test in a browser',
   assert.equal((await run('new', 'other', '--kind', 'chrome')).code, EXIT.badUsage);
 });
 
-test('run --headed opens windows, --slow pauses before each step, and a machine without a display is told so', async (t) => {
+test('run --headed opens windows, --slow pauses before each step, and a missing display is reported', async (t) => {
   const site = await startOwners();
   const folder = folderWith(t, { 'owners.ts': scraperSource('owners', "page.text('#owner')") });
   const started = join(folder, 'started');
-  // It has windows as far as its name says, and notes what it was started with.
+  // Its name says that it has windows, and it records what it was started with.
   const windowed = join(folder, 'chromium');
   writeFileSync(windowed, `#!/bin/sh\nprintf '%s\\n' "$*" >> '${started}'\nexec '${chromium.path}' "$@"\n`, {
     mode: 0o755,
@@ -76,7 +76,7 @@ test('run --headed opens windows, --slow pauses before each step, and a machine 
   const [last = ''] = readFileSync(started, 'utf8').trimEnd().split('\n').slice(-1);
   assert.ok(last.includes('--trawl-session='), last);
   assert.ok(!/--headless/.test(last), last);
-  // A context, a page and a navigation, at least.
+  // There are at least a context, a page and a navigation.
   assert.ok(performance.now() - begun > 3 * 400);
 
   const hidden = await run('hidden', ['--headed'], { DISPLAY: ':99', TRAWL_CHROMIUM: chromium.path });

@@ -40,7 +40,7 @@ async function openSite() {
   };
 }
 
-test('a list becomes a tree of Markdown files with a manifest, and a second pull asks for nothing', async () => {
+test('a list becomes a tree of Markdown files with a manifest, and a second pull requests nothing', async () => {
   const { pages, run, out, requests, url } = await openSite();
   const list = pages(
     '/docs',
@@ -115,7 +115,7 @@ test('a list becomes a zip, and its manifest lists what was not fetched', async 
   assert.deepEqual([manifest.pages.length, manifest.links], [1, links]);
 });
 
-test('URLs of no site are pulled if that is wanted, and named otherwise', async () => {
+test('URLs that belong to no site are pulled on request, and listed otherwise', async () => {
   const { pages, run, out } = await openSite();
   const list = pages('/blog/one', '/blog/two');
   const none = await run(list, '--out', out);
@@ -126,7 +126,7 @@ test('URLs of no site are pulled if that is wanted, and named otherwise', async 
   assert.match(all.stdout, /^2 pages in /);
 });
 
-test('a list that is not there, or has no URLs, is refused', async () => {
+test('a list that does not exist or has no URLs is refused', async () => {
   const { pages, run, out } = await openSite();
   const missing = await run('nowhere.txt', '--out', out);
   assert.deepEqual([missing.code, missing.stderr], [EXIT.badUsage, 'trawl: no such file: nowhere.txt\n']);

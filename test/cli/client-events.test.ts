@@ -17,7 +17,7 @@ function frame(kind: string, data: object, id?: string): string {
 
 const kindsOf = (events: readonly WatchEvent[]) => events.map(({ event }) => event);
 
-test('events arrive as they were sent, in pieces of any size, and what is unknown or broken is passed over', async () => {
+test('events arrive as they were sent, in pieces of any size, and what is unknown or broken is skipped', async () => {
   const text = [
     ': keep-alive\n\n',
     frame('status', { job_id: 'é', status: 'in_progress', reason: null, summary: SUMMARY }, 'f-1'),
@@ -36,14 +36,14 @@ test('events arrive as they were sent, in pieces of any size, and what is unknow
   ]);
 });
 
-test('a value of a newer server that this client does not know costs it no event', async () => {
+test('an unknown value from a newer server does not cost the client an event', async () => {
   const { url } = await startApi((_, response) => {
     begin(response).end(frame('end', { job_id: 'a', status: 'archived', results_ready: true, summary: SUMMARY }));
   });
   assert.deepEqual(kindsOf(await Array.fromAsync(jobEvents(clientOf(url).api, 'a'))), ['end']);
 });
 
-test('a connection that breaks off is made again behind the last event, once its server is back', async () => {
+test('a connection that breaks off is resumed after the last event, once its server is back', async () => {
   const asked: unknown[] = [];
   const { url } = await startApi((request, response) => {
     asked.push(request.headers['last-event-id']);
@@ -59,12 +59,12 @@ test('a connection that breaks off is made again behind the last event, once its
   const events = await Array.fromAsync(jobEvents(api, 'a b'));
   assert.deepEqual(kindsOf(events), ['items', 'lost', 'reconnected', 'items', 'end']);
   assert.deepEqual(asked, [undefined, 'f-1', 'f-1', 'f-1']);
-  // Ever later, and never at once: a hundred watchers must not fall upon a server that begins again.
+  // Each try comes later, and never at once: a hundred watchers must not overwhelm a server that is restarting.
   assert.equal(clock.naps.length, 3);
   assert.ok(clock.naps.every((ms) => ms >= 100));
 });
 
-test('a server that ends the connection without the end of the job is asked again', async () => {
+test('a server that closes the connection before the end of the job is asked again', async () => {
   let asked = 0;
   const { url } = await startApi((_, response) => {
     asked += 1;
@@ -74,7 +74,7 @@ test('a server that ends the connection without the end of the job is asked agai
   assert.deepEqual(kindsOf(events), ['progress', 'lost', 'reconnected', 'progress', 'lost', 'reconnected', 'end']);
 });
 
-test('silence is the end of a connection too', async () => {
+test('silence counts as the end of a connection too', async () => {
   const waiting = Promise.withResolvers<void>();
   let asked = 0;
   const { url } = await startApi((_, response) => {
@@ -109,7 +109,7 @@ test('a job that was deleted is gone, at once or between two connections', async
   assert.deepEqual(kindsOf(await Array.fromAsync(jobEvents(api, 'deleted'))), ['gone']);
 });
 
-test('a server that does not come back is given up after ten minutes, and one that never was there soon', async () => {
+test('a server that does not come back is given up after ten minutes, and one that was never there soon', async () => {
   const { url, close } = await startApi((_, response) => {
     begin(response).end(frame('progress', {}), () => void close());
   });
@@ -124,7 +124,7 @@ test('a server that does not come back is given up after ten minutes, and one th
   assert.equal(clock.naps.length, 5);
 });
 
-test('Ctrl-C ends the watching', async () => {
+test('Ctrl-C stops watching', async () => {
   const stop = new AbortController();
   const { url } = await startApi((_, response) => begin(response).write(frame('progress', {})));
   const { api } = clientOf(url, { signal: stop.signal });

@@ -19,7 +19,7 @@ const PAGE = Buffer.from('0123456789'.repeat(2000));
 const SHA = createHash('sha256').update(PAGE).digest('hex');
 const REQUEST = { path: '/download', query: { artifact: 'html' } };
 
-/** Serves a file with ranges; breaks off after `upTo` bytes of the first answers, as many as are given. */
+/** Serves a file with ranges; the first answers break off, each after the given number of `upTo` bytes. */
 async function startFiles(breaks: readonly number[] = [], file: Buffer = PAGE, sha256: string = SHA) {
   const asked: { range: unknown; ifRange: unknown }[] = [];
   const api = await startApi((request, response) => {
@@ -50,7 +50,7 @@ async function receiveInto(url: string, out: string) {
   }
 }
 
-test('a download that breaks off goes on behind what has arrived, and is checked as a whole', async () => {
+test('a download that breaks off continues after what has arrived, and is checked as a whole', async () => {
   const { url, asked } = await startFiles([7000, 7000]);
   const out = join(tempFolder(), 'new', 'page.html');
   const { file, seen } = await receiveInto(url, out);
@@ -64,7 +64,7 @@ test('a download that breaks off goes on behind what has arrived, and is checked
   assert.ok(seen.every(([, total]) => total === PAGE.length));
 });
 
-test('what an earlier command has left is not asked for again', async () => {
+test('what an earlier command has downloaded is not requested again', async () => {
   const { url, asked } = await startFiles();
   const folder = tempFolder();
   writeFileSync(join(folder, 'page.html.unfinished'), PAGE.subarray(0, 12_345));
@@ -74,7 +74,7 @@ test('what an earlier command has left is not asked for again', async () => {
   assert.deepEqual(asked, [{ range: 'bytes=12345-', ifRange: undefined }]);
 });
 
-test('a beginning that is of something else is thrown away, however long it is', async () => {
+test('a partial file that belongs to something else is thrown away, however long it is', async () => {
   for (const size of [5000, 30_000]) {
     const { url } = await startFiles();
     const out = join(tempFolder(), 'page.html');
@@ -84,7 +84,7 @@ test('a beginning that is of something else is thrown away, however long it is',
   }
 });
 
-test('bytes that are not those of their hash make no file', async () => {
+test('bytes that do not match their hash do not become a file', async () => {
   const { url, asked } = await startFiles(
     [],
     PAGE,
@@ -96,7 +96,7 @@ test('bytes that are not those of their hash make no file', async () => {
   assert.equal(asked.length, 1);
 });
 
-test('a server that brings nothing more is given up, and what has arrived stays for the next time', async () => {
+test('a server that sends nothing more is given up, and what has arrived is kept for the next time', async () => {
   const { url, asked } = await startFiles([100, 0, 0, 0, 0, 0, 0]);
   const out = join(tempFolder(), 'page.html');
   await assert.rejects(receiveInto(url, out), Unreachable);
@@ -105,7 +105,7 @@ test('a server that brings nothing more is given up, and what has arrived stays 
   assert.ok(asked.length < 7);
 });
 
-test('a file that is not complete is not found, and what was there before is there still', async () => {
+test('an incomplete file is not visible, and what was there before is still there', async () => {
   const out = join(tempFolder(), 'rows.jsonl');
   writeFileSync(out, 'before');
   const broken = await fileTarget(out, { keepsUnfinished: false });
@@ -120,7 +120,7 @@ test('a file that is not complete is not found, and what was there before is the
   assert.equal(readFileSync(out, 'utf8'), 'all');
 });
 
-test('a text for a terminal keeps its lines and loses what would steer it, wherever the pieces are cut', () => {
+test('text for a terminal keeps its lines and loses control sequences, wherever the pieces are cut', () => {
   const bytes = Buffer.from('é\r\nb\tc\x1b[2J\u009b31m\u202etxt');
   const text = new TerminalText();
   const shown = [...bytes].map((byte) => text.push(Buffer.of(byte))).join('');
@@ -129,7 +129,7 @@ test('a text for a terminal keeps its lines and loses what would steer it, where
   assert.equal(new TerminalText().end(), '');
 });
 
-test('into a pipe every byte goes as it is', async () => {
+test('every byte is written to a pipe unchanged', async () => {
   const stream = new PassThrough();
   const target = stdoutTarget(new Output(stream), false);
   await target.write(Buffer.from([0, 27, 255]));
@@ -137,7 +137,7 @@ test('into a pipe every byte goes as it is', async () => {
   assert.deepEqual(stream.read(), Buffer.from([0, 27, 255]));
 });
 
-test('a reader who has enough ends the output, and one who is slow is waited for', async () => {
+test('a reader that has had enough ends the output, and a slow one is waited for', async () => {
   const stream = new PassThrough({ highWaterMark: 1 });
   const out = new Output(stream);
   let isWritten = false;
@@ -153,7 +153,7 @@ test('a reader who has enough ends the output, and one who is slow is waited for
   await assert.rejects(out.write('more'), OutputClosed);
 });
 
-test('a transfer tells bytes, lines, pace and how long it will take', async () => {
+test('a transfer shows bytes, lines, speed and how long it will take', async () => {
   const clock = new FakeClock();
   const meter = new Meter({ clock, totalBytes: 4000, lineName: 'line' });
   const pieces = async function* () {

@@ -10,14 +10,14 @@ import { readPages } from '../../src/contract/client/pages.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { answerJson, bodyOf, clientOf, HastyClock, startApi } from './api-stub.ts';
 
-/** An address at which nobody listens. */
+/** An address at which no process listens. */
 async function closedPort(): Promise<number> {
   const { port, close } = await startApi(() => {});
   await close();
   return port;
 }
 
-/** What a call that must fail fails with. */
+/** The error of a call that must fail. */
 async function refusal(call: Promise<unknown>): Promise<ApiError> {
   const error = await call.then(
     () => null,
@@ -50,7 +50,7 @@ test('ids may hold anything, and none of it changes the path', () => {
   assert.throws(() => jobPath('..'), /cannot be part of a URL/);
 });
 
-test('a server that is not there is waited for a while, and then told by its address and what to do', async () => {
+test('the client waits a while for a missing server, and then reports its address and what to do', async () => {
   const port = await closedPort();
   const { api, clock, notes } = clientOf(`http://127.0.0.1:${port}`);
   await assert.rejects(api.get('/jobs'), (error) => {
@@ -78,7 +78,7 @@ test('what was refused never arrived, so that even a request that must not be re
   assert.deepEqual(await api.post('/jobs/a/resume'), { ok: true });
 });
 
-test('a connection that breaks off is made again for a question, and not for a request that may have been carried out', async () => {
+test('a broken connection is opened again for a query, but not for a request that may have been carried out', async () => {
   let seen = 0;
   const { url } = await startApi((request, response) => {
     seen += 1;
@@ -94,7 +94,7 @@ test('a connection that breaks off is made again for a question, and not for a r
   assert.deepEqual(await api.post('/jobs/a/pause', undefined, { isRepeatable: true }), { seen: 3 });
 });
 
-test('a server that cannot serve now says when, and that is kept to', async () => {
+test('a server that cannot serve now says when to retry, and the client complies', async () => {
   let seen = 0;
   const { url } = await startApi((_, response) => {
     seen += 1;
@@ -106,7 +106,7 @@ test('a server that cannot serve now says when, and that is kept to', async () =
   const { api, clock } = clientOf(url);
   assert.ok(clock instanceof HastyClock);
   assert.deepEqual(await api.get('/jobs'), { seen: 3 });
-  // No server makes us wait for longer than half a minute.
+  // No server can make us wait for longer than half a minute.
   assert.deepEqual(clock.naps, [7000, 30_000]);
   seen = 0;
   await assert.rejects(api.post('/jobs/a/resume'), (error) => {
@@ -116,7 +116,7 @@ test('a server that cannot serve now says when, and that is kept to', async () =
   });
 });
 
-test('a problem is told by its detail and one line for each bad field, and steers no terminal', async () => {
+test('a problem is shown with its detail and one line for each bad field, and cannot control the terminal', async () => {
   const errors = [
     { path: 'execution_policy.throttling', message: 'unknown field\x1b[31m' },
     { path: '', message: '2 items were added before' },
@@ -137,7 +137,7 @@ test('a problem is told by its detail and one line for each bad field, and steer
   });
 });
 
-test('whoever has no key, or one that may only read, is told which variable to set', async () => {
+test('a user without a key, or with a read-only one, learns which variable to set', async () => {
   const problems = {
     '/no-key': { status: 401, code: 'unauthorized', detail: 'A key is needed.' },
     '/read-only': { status: 403, code: 'forbidden', detail: 'This key may only read.' },
@@ -169,7 +169,7 @@ test('another server at that address is recognised, whatever it answers', async 
   await assert.rejects(api.get('/moved'), /the server answered 302/);
 });
 
-test('a server that says nothing is not waited for without end', async () => {
+test('a server that says nothing is not waited for indefinitely', async () => {
   const { promise: arrived, resolve } = Promise.withResolvers<void>();
   const { url } = await startApi(() => resolve());
   const { api, clock } = clientOf(url, { clock: new FakeClock() });
@@ -180,7 +180,7 @@ test('a server that says nothing is not waited for without end', async () => {
   await asked;
 });
 
-test('whoever reads an answer slowly is not held against the server', async () => {
+test('time that the reader of an answer takes is not counted against the server', async () => {
   const { url } = await startApi((_, response) => {
     response.write('first');
     response.end('last');
@@ -198,7 +198,7 @@ test('whoever reads an answer slowly is not held against the server', async () =
   assert.equal(clock.sleepers, 0);
 });
 
-test('a list that comes slowly out of a pipe is not held against the server either', async () => {
+test('time that a list takes to come out of a pipe is not counted against the server either', async () => {
   const { url } = await startApi(async (request, response) => answerJson(response, { got: await bodyOf(request) }));
   const { api, clock } = clientOf(url, { clock: new FakeClock() });
   async function* slowly() {
@@ -209,7 +209,7 @@ test('a list that comes slowly out of a pipe is not held against the server eith
   assert.deepEqual(await api.json({ method: 'POST', path: '/jobs/a/items', stream: slowly() }), { got: 'ab' });
 });
 
-test('Ctrl-C ends whatever is waited for', async () => {
+test('Ctrl-C ends any wait', async () => {
   const stop = new AbortController();
   const { promise: arrived, resolve } = Promise.withResolvers<ServerResponse>();
   const { url } = await startApi((_, response) => resolve(response));
@@ -226,7 +226,7 @@ test('Ctrl-C ends whatever is waited for', async () => {
   await assert.rejects(patient.get('/jobs'), Interrupted);
 });
 
-test('a list is asked for page by page, over empty pages, and no further than wanted', async () => {
+test('a list is requested page by page, past empty pages, and no further than wanted', async () => {
   const pages: Record<string, { jobs: number[]; next_cursor: string | null }> = {
     '/jobs?limit=4': { jobs: [1, 2], next_cursor: 'a&b' },
     '/jobs?limit=2&cursor=a%26b': { jobs: [], next_cursor: 'c' },

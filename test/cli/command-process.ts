@@ -44,7 +44,7 @@ async function carryOut({ args, env, cwd }: Order): Promise<Carried> {
   return { code, stdout: stdout(), stderr: stderr() };
 }
 
-/** Answers a function that returns what was written. */
+/** Returns a function that returns what was written. */
 function capture(stream: NodeJS.WriteStream, isOver: () => boolean): () => string {
   const chunks: Buffer[] = [];
   const write = (chunk: string | Uint8Array, ...rest: readonly unknown[]): boolean => {

@@ -29,9 +29,9 @@ async function runJob(url: string, jobId: string): Promise<unknown> {
   return (await fetch(`${url}/jobs/${jobId}/status`)).json();
 }
 
-test('a worker that was started apart outlives its controller, works for the next one, and ends when asked to', async () => {
+test('a worker that was started separately outlives its controller, works for the next one, and ends when asked to', async () => {
   const dataDir = join(tempFolder(), 'data');
-  // Before there is anybody to work for.
+  // No controller is there yet to work for.
   const worker = startTrawl(['worker', '--data-dir', dataDir], LOG);
   await worker.shows(/waiting for a controller/);
   const first = await startController(dataDir);
@@ -53,7 +53,7 @@ test('a worker that was started apart outlives its controller, works for the nex
   assert.equal((await worker.ended).code, 0);
 });
 
-test('an address that the API may not have is refused before anything is made', async () => {
+test('an address that the API may not have is refused before anything is created', async () => {
   const dataDir = join(tempFolder(), 'data');
   const { code, stderr } = await trawl(['serve', '--host', '0.0.0.0', '--data-dir', dataDir]);
   assert.equal(code, 2);

@@ -27,7 +27,7 @@ test('trawl demo shows a job that is done, a breaker that trips with its evidenc
   assert.equal(stdout.match(/All is well: every item is listed once/g)?.length, 3);
 });
 
-test('on a machine without a browser, the demo says what it leaves out, and how to see it', async () => {
+test('on a machine without a browser, the demo says what it skips, and how to see it', async () => {
   const told: string[] = [];
   const config = loadConfig({ chromium: '/nowhere/chromium' }, {});
   assert.equal(await findBrowser(config, (text) => told.push(text)), null);

@@ -56,7 +56,7 @@ test('trawl doctor shows settings with their origin, and what is wrong with what
   assert.ok(answer.checks.every(({ result, advice }) => (result === 'ok') === (advice === undefined)));
 });
 
-test('secrets are hidden, and empty ones are shown to be so', () => {
+test('secrets are hidden, and empty ones are shown as empty', () => {
   const environment = { TRAWL_API_KEY: 'x', TRAWL_WORKERS: '2' };
   const settings = settingsInForce(loadConfig({}, environment), environment);
   const shown = (name: string) => settings.find((setting) => setting.name === name)?.value;
@@ -65,7 +65,7 @@ test('secrets are hidden, and empty ones are shown to be so', () => {
   assert.equal(shown('TRAWL_WORKERS'), '2');
 });
 
-test('settings say where they come from, and a name that is none is noticed', () => {
+test('settings say where they come from, and an unknown name is noticed', () => {
   const environment = { TRAWL_WORKERS: '7', TRAWL_NONSENSE: '1', PATH: '/bin' };
   const settings = settingsInForce(loadConfig({}, environment), environment);
   const named = (name: string) => settings.find((setting) => setting.name === name);
@@ -82,13 +82,13 @@ test('settings say where they come from, and a name that is none is noticed', ()
   );
 });
 
-test('the ledger is told to be absent, idle or owned, and by whom', async () => {
+test('the ledger is reported as absent, idle or owned, and by which process', async () => {
   const dataDir = tempFolder();
   const config = loadConfig({ dataDir }, {});
   const look = () => checkLedger(dataDir).message;
   assert.match(look(), /none yet/);
   const storage = await openStorage(config);
-  // Not from the process that owns it: closing a second descriptor there would drop its lock.
+  // The process that owns it must not do this: closing a second descriptor there would drop its lock.
   const { stdout } = await command(['doctor', '--offline', '--data-dir', dataDir]);
   await storage.close();
   assert.match(stdout, new RegExp(`Ledger: .*in use by process ${process.pid}`));
@@ -96,7 +96,7 @@ test('the ledger is told to be absent, idle or owned, and by whom', async () => 
   assert.match(look(), /not in use/, 'looking changes nothing');
 });
 
-test('a ledger that is none is a problem', async () => {
+test('a ledger file that is not a database is a problem', async () => {
   const dataDir = tempFolder();
   writeFileSync(join(dataDir, 'ledger.db'), 'this is no database, and long enough to be looked at '.repeat(100));
   assert.equal(checkLedger(dataDir).result, 'problem');
@@ -114,7 +114,7 @@ test('a data directory below a file is a problem', async () => {
   assert.equal((await checkDataDir(join(folder, 'locked'))).result, expected);
 });
 
-test('a name service that is silent or fails is a warning, after its deadline at the latest', async () => {
+test('a name service that is silent or fails causes a warning, after its deadline at the latest', async () => {
   const clock = new FakeClock();
   const silent = checkDns({ clock, resolve: () => new Promise(() => {}), deadlineMs: 2000 });
   await clock.advance(2000);
@@ -125,7 +125,7 @@ test('a name service that is silent or fails is a warning, after its deadline at
   assert.equal(clock.sleepers, 0);
 });
 
-test('Node, open files, processes and egress are judged by what they are', () => {
+test('Node, open files, processes and egress are judged by their actual values', () => {
   assert.deepEqual(
     [checkNode('26.10.0', '26.10.0'), checkNode('24.1.0', '26.10.0'), checkNode('22.9.0', null)].map(
       ({ result }) => result,
@@ -150,7 +150,7 @@ test('Node, open files, processes and egress are judged by what they are', () =>
   assert.match(judged('dns.google')[0] ?? '', /^problem: TRAWL_DNS_SERVERS: dns\.google is not a DNS server/);
 });
 
-test('the text has a line per check, its advice below it, and a sum', () => {
+test('the text has a line per check, its advice below it, and a summary', () => {
   const text = doctorText(
     [{ name: 'TRAWL_WORKERS', value: '', from: 'default' }],
     [

@@ -33,11 +33,11 @@ interface Stub {
   readonly id: string;
   /** Null: the item has no document. */
   readonly text: string | null;
-  /** The server refuses it, or breaks off after some bytes, the first time. */
+  /** The first time, the server refuses it or breaks off after some bytes. */
   readonly fails?: 'gone' | 'broken';
 }
 
-/** As much of the API as a download needs; counts what is received at a time. */
+/** As much of the API as a download needs; counts what is received at the same time. */
 async function startDocuments(items: readonly Stub[]) {
   const asked: string[] = [];
   const open = { now: 0, most: 0 };
@@ -91,7 +91,7 @@ test('the documents of a job become files that are named after their items, and 
   await command(['jobs', 'create', 'test-mixed', '--items', list, '--job-id', 'j', '--watch'], { TRAWL_URL: url });
   const to = join(folder, 'pages', 'of j');
   const download = ['jobs', 'download', 'j', '--all', '--kind', 'html', '--to', to];
-  // A process of its own for what fills pipes.
+  // What fills pipes gets a process of its own.
   const first = await trawl(download, { TRAWL_URL: url });
   assert.equal(first.code, EXIT.done);
   assert.match(first.stderr, /3\/3 100 %[^\n]*\n.*pages\/of j: 2 files downloaded \(\d+ B\), 0 already there\n$/);
@@ -127,7 +127,7 @@ test('a file with other content is never overwritten, and a second run finds bot
   assert.match((await download(to)).stderr, /0 files downloaded \(0 B\), 1 already there/);
 });
 
-test('a file that breaks off is resumed, and one that is missing costs no other', async () => {
+test('a file that breaks off is resumed, and a missing one does not affect the others', async () => {
   const { download, asked } = await startDocuments([
     { id: 'a', text: 'bill of a', fails: 'broken' },
     { id: 'b', text: 'bill of b', fails: 'gone' },
@@ -144,7 +144,7 @@ test('a file that breaks off is resumed, and one that is missing costs no other'
   assert.equal(asked.filter((id) => id === 'a').length, 2);
 });
 
-test('no more files are received at a time than were asked for', async () => {
+test('no more files are received at the same time than were asked for', async () => {
   const items = Array.from({ length: 20 }, (_, at) => ({ id: `i-${at}`, text: `bill ${at}` }));
   const { download, open } = await startDocuments(items);
   const to = tempFolder();
@@ -153,7 +153,7 @@ test('no more files are received at a time than were asked for', async () => {
   assert.ok(open.most <= 2, `${open.most} at a time`);
 });
 
-test('what does not go together is refused before anything is asked', async () => {
+test('options that do not go together are refused before any request', async () => {
   const { url, asked } = await startDocuments([]);
   const to = join(tempFolder(), 'never');
   const LABELS =

@@ -7,7 +7,7 @@ import { folderWith } from '../scraping/scraper-folder.ts';
 import { startApi } from './api-stub.ts';
 import { command, tempFolder, trawl, writeLines } from './trawl.ts';
 
-/** Of one page the newer parse reads something else, and of another nothing at all. */
+/** The newer parse reads something else from one page, and nothing at all from another. */
 function scraperSource(id: string, owner: string): string {
   return `import { defineHttpScraper, z } from 'trawl/scraper';
 export default defineHttpScraper({
@@ -25,7 +25,7 @@ export default defineHttpScraper({
 `;
 }
 
-test('a newer parse over the pages of a job: what is different is shown, and then replaces the old', async (t) => {
+test('a newer parse of the pages of a job: the differences are shown, and then replace the old data', async (t) => {
   let requests = 0;
   const site = await startApi(({ url = '' }, response) => {
     requests += 1;
@@ -90,7 +90,7 @@ test('a re-extraction that finds nothing different says so, and replaces nothing
   assert.equal(JSON.parse((await run('extract', 'old', '--job-id', 'new', '--yes', '--json')).stdout).replaced, false);
 });
 
-test('changes are told by field, with what was there before and after, however odd', () => {
+test('changes are listed by field, with the values before and after, however odd', () => {
   const example = { item_id: 'p\x1b1', before: 'x'.repeat(100), after: null };
   const changes = {
     job_id: 'n',

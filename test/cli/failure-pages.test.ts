@@ -89,14 +89,14 @@ test(`${ITEMS} failures with ${CAUSES.length} causes are ${CAUSES.length} groups
     assert.match(url_pattern ?? '', /^failing-county\.test\/(?:parcel\/#|login\?back)$/);
   }
 
-  // However many failed: so many of each group and process.
+  // The number depends on the groups and processes, not on how many failed.
   const kept = readdirSync(service.dataDir, { recursive: true, encoding: 'utf8' });
   for (const name of ['failed_page.html', 'visit.json']) {
     const files = kept.filter((path) => path.includes(name)).length;
     assert.ok(files >= KEPT * CAUSES.length && files <= KEPT * groups.length * PROCESSES, `${files} files ${name}`);
   }
 
-  // The pages open: all at once, and one by one.
+  // The pages can be opened all at once and one by one.
   const folder = join(tempFolder(), 'pages');
   const saved = await run('jobs', 'failures', 'parcels', '--save', folder);
   assert.match(saved.stderr, new RegExp(`: ${KEPT * groups.length} pages downloaded`));
@@ -110,7 +110,7 @@ test(`${ITEMS} failures with ${CAUSES.length} causes are ${CAUSES.length} groups
     }
   }
 
-  // One command makes a case of any of them, without a request.
+  // One command turns any of them into a case, without a request.
   const before = county.requests();
   for (const { type, examples } of groups) {
     const [example] = examples;
@@ -173,7 +173,7 @@ test('a case of a failure expects the data once the scraper is repaired, and the
   assert.deepEqual([gone.code, gone.stdout], [EXIT.someItemsFailed, 'No items reopened: no failed item matches.\n']);
 });
 
-test('what cannot become a case is told with the reason, and what to do instead', async (t) => {
+test('what cannot become a case is reported with the reason, and what to do instead', async (t) => {
   const stage = await openStage(t);
   const { run, scrapers } = stage;
   await runJob(stage, 48);
@@ -195,7 +195,7 @@ test('what cannot become a case is told with the reason, and what to do instead'
   ]) {
     assert.equal((await run('scrapers', 'test', 'failing-county', ...words)).code, EXIT.badUsage);
   }
-  // It asks for a page now that it did not ask for then.
+  // It now requests a page that it did not request then.
   const source = scraperSource('#owner').replace("/parcel/' +", "/parcels/' +");
   writeFileSync(join(scrapers, 'failing-county.ts'), source);
   const changed = await from(first ?? '');

@@ -84,7 +84,7 @@ test('settings of a host are set one by one, listed, shown and cleared', async (
   assert.equal((await hosts('clear', name)).stdout, `${name} had no settings.\n`);
 });
 
-test('settings that cannot be used are refused, and say which', async () => {
+test('settings that cannot be used are refused by name', async () => {
   const { url } = await startService({ workers: 0 });
   for (const [words, message] of [
     [[], /name at least one setting/],

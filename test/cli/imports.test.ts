@@ -19,7 +19,7 @@ async function importsOf(args: readonly string[]): Promise<readonly string[]> {
   return readFileSync(list, 'utf8').trimEnd().split('\n');
 }
 
-test('whoever does not go to AWS loads nothing of its SDK, which is larger than all the rest', async () => {
+test('a command that does not use AWS loads nothing of its SDK, which is larger than all the rest', async () => {
   const out = join(tempFolder(), 'run');
   const [help = [], job = []] = await Promise.all([
     importsOf(['--help']),

@@ -8,7 +8,7 @@ import { startService } from '../api/service.ts';
 import { answerJson, startApi } from './api-stub.ts';
 import { command, tempFolder, trawl, writeLines } from './trawl.ts';
 
-test('a list of which no line can be used is told line by line, and the same command is not advised', async () => {
+test('a list without a usable line is reported line by line, and the same command is not advised', async () => {
   const { url } = await startService({ workers: 0 });
   const list = writeLines(tempFolder(), 'list.csv', ['apn', '1,2', '3,4']);
   const create = ['jobs', 'create', 'example-mock', '--items', list, '--url', url, '--job-id'];
@@ -50,7 +50,7 @@ test('a list that was cut off leaves the job held, and the hints name the server
   }
 });
 
-test('with --json a problem of the API is on stdout too, as it was said, also one of a newer server', async () => {
+test('with --json a problem of the API is also written to stdout, unchanged, even one of a newer server', async () => {
   const problem = {
     ...{ type: 'urn:trawl:problem:brand_new', title: 'Brand new', status: 409, code: 'brand_new', detail: 'It is.' },
     errors: [{ path: 'a', message: 'b' }],
@@ -73,7 +73,7 @@ test('a list that breaks off in the middle is not followed by a problem', async 
   assert.deepEqual([code, stdout, stderr], [EXIT.badUsage, '{"item_id":"a"}\n', 'trawl: Job not found: j\n']);
 });
 
-test('what was mistyped is told before anything is asked of a server', async () => {
+test('typing mistakes are reported before any request to a server', async () => {
   const folder = tempFolder();
   const out = join(folder, 'first.xlsx');
   const nope = join(folder, 'nope.json');
@@ -92,7 +92,7 @@ test('what was mistyped is told before anything is asked of a server', async () 
   assert.match(option.stderr, /unknown option '--nope'[\s\S]*\(see trawl jobs export --help\)/);
 });
 
-test('a file without an extension is lines of JSON, and --format goes before any', async () => {
+test('a file without an extension is lines of JSON, and --format overrides any extension', async () => {
   const asked: string[] = [];
   const { url } = await startApi(({ url: path = '' }, response) => {
     asked.push(path);

@@ -37,10 +37,10 @@ function jobOf(changes: Partial<JobAnswer> = {}): JobAnswer {
   } as JobAnswer;
 }
 
-/** What a group says of when and where it was seen. */
+/** What a group says about when and where it was seen. */
 const UNSEEN = { id: '0123456789ab', url_pattern: null, first_at: null, last_at: null };
 
-test('a paused job is over for a command that watches it, unless it may go on by itself or by a user', () => {
+test('a paused job is over for a command that watches it, unless it may continue by itself or a user may resume it', () => {
   const breaker = (probe_at: string | null) => ({ ...jobOf().breaker, state: 'open' as const, probe_at });
   const paused = (code: NonNullable<JobAnswer['reason']>['code'], probe_at: string | null = null) =>
     isOver(jobOf({ status: 'paused', breaker: breaker(probe_at), reason: { code, message: 'm', evidence: [] } }));
@@ -51,7 +51,7 @@ test('a paused job is over for a command that watches it, unless it may go on by
   );
 });
 
-test('a job of a recording tells what each step took, where items failed, and which selector has stopped matching', () => {
+test('a job of a recording shows what each step took, where items failed, and which selector has stopped matching', () => {
   const message =
     'step 4, click "Search": the first selector (#btnGo) matched nothing in 180 of 200 items; the second (text/Search) did';
   const quiet = { failures: 0, failures_pct: 0, failure_types: [], selectors: [], drift: null };
@@ -110,7 +110,7 @@ test('a job with control items says what they returned, and when the next is due
   assert.match(jobText(jobOf({ controls: bad })), /items not found since the last good one are reopened on resume/);
 });
 
-test('a running job tells what it has used, and what it will use in all', () => {
+test('a running job shows what it has used, and what it will use in all', () => {
   const usage = {
     requests: 1200,
     bytes_up: 2 ** 20,
@@ -136,7 +136,7 @@ test('a running job tells what it has used, and what it will use in all', () => 
   assert.doesNotMatch(text({ usage: { ...usage, requests: 0, cost: 0 } }), /traffic/);
 });
 
-test('what a scraper found is told, and how much of it was not added and why', () => {
+test('what a scraper found is shown, and how much of it was not added and why', () => {
   const discovery = { found: 7, added: 1, duplicates: 2, conflicts: 0, too_deep: 0, over_limit: 4, invalid: 0 };
   assert.match(
     jobText(jobOf({ discovery })),
@@ -146,7 +146,7 @@ test('what a scraper found is told, and how much of it was not added and why', (
   assert.doesNotMatch(jobText(jobOf({ discovery: null })), /found/);
 });
 
-test('how a job stands is told with what to type next, for each of its states', () => {
+test('the status of a job is shown with what to type next, for each of its states', () => {
   const steps = (changes: Partial<JobAnswer>) =>
     [...jobText(jobOf(changes)).matchAll(/trawl jobs (\w+)/g)].map(([, step]) => step);
   assert.deepEqual(steps({}), ['retry', 'export']);
@@ -169,7 +169,7 @@ test('a retry is recommended only where it may help, and for other failures what
   );
   assert.match(text(group('invalid_input', 2)), /\n {2}invalid_input: correct the input in the list/);
   assert.match(text(group('not_found', 1), group('blocked', 1)), /not_found: the site .*trawl jobs retry j\n/s);
-  // Two failed, and what the second was is not among the most frequent.
+  // Two failed, and the type of the second is not among the most frequent.
   assert.match(text(group('not_found', 1)), /trawl jobs retry j\n/);
   assert.match(text(group('proxy_config', 2)), /trawl jobs retry j\n/);
   assert.doesNotMatch(text(group('timeout', 2)), /help these/);
@@ -182,7 +182,7 @@ test('a retry is recommended only where it may help, and for other failures what
   assert.doesNotMatch(jobEndText(jobOf({ errors: [group('poison', 2)] })), /trawl jobs retry/);
 });
 
-test('a job that is being deleted is told as such, and there is nothing to type next', () => {
+test('a job that is being deleted is shown as such, and there is nothing to type next', () => {
   const text = jobText(jobOf({ status: 'paused', removing: true }));
   assert.match(stripVTControlCharacters(text), /^Job j: paused, being deleted\n/);
   assert.doesNotMatch(text, /trawl jobs/);
@@ -190,7 +190,7 @@ test('a job that is being deleted is told as such, and there is nothing to type 
   assert.match(deletedText('j', true), /^Job j is being deleted\. Its id can be reused once/);
 });
 
-test('nothing that a server says steers the terminal', () => {
+test('nothing that a server sends can control the terminal', () => {
   const evil = '\x1b]0;owned\x07\u202e';
   const examples = [{ item_id: evil, message: evil, page: evil }];
   const seen = { ...UNSEEN, id: evil, url_pattern: evil };
@@ -232,15 +232,15 @@ test('in a pipe a table is aligned, whole and plain', () => {
   assert.equal(tableText([{ name: 'A' }], [['b']], {}, { hasHead: false }), 'b\n');
 });
 
-test('on a terminal a table is no wider than it, and loses what can give way', () => {
+test('a table is no wider than its terminal, and drops what can be left out', () => {
   const shown = tableText(COLUMNS, ROWS, { isTTY: true, columns: 40, hasColors: () => false });
   assert.match(shown, /200-1 {2}failed {7}7 {2}something long …\n/);
   assert.ok(shown.split('\n').every((line) => line.length < 40));
-  // A terminal that does not tell its width has 80 columns.
+  // A terminal that does not report its width has 80 columns.
   assert.ok(tableText(COLUMNS, [['1', '2', '3', 'x'.repeat(200)]], { isTTY: true, columns: 0 }).length < 2 * 80);
 });
 
-test('statuses have colours where the terminal has them, and the colours change no place', () => {
+test('statuses have colours where the terminal has them, and the colours do not change the layout', () => {
   const colours = { isTTY: true, columns: 100, hasColors: () => true };
   const coloured = tableText(COLUMNS, ROWS, colours);
   assert.ok(coloured.includes('\x1b[31mfailed '), coloured);
@@ -258,7 +258,7 @@ test('labels are key=value, whatever the key', () => {
   assert.throws(() => keyValues('--label', ['=x']), /--label =x: must be key=value/);
 });
 
-test('short times are told in milliseconds', () => {
+test('short times are shown in milliseconds', () => {
   assert.deepEqual([0.4, 12.6, 999.4, 999.6, 61_000].map(formatTook), ['0 ms', '13 ms', '999 ms', '1 s', '1 min 1 s']);
 });
 
@@ -273,7 +273,7 @@ test('a command that is suggested goes to the server that was named, if one was'
   assert.equal(command(['jobs', 'watch', 'j'], ['jobs', 'status', 'j']), 'trawl jobs watch j');
 });
 
-test('results that are not final are told with how the job stands', () => {
+test('results that are not final are shown with the status of the job', () => {
   const told = (status: ResultsAnswer['status'], final = false) =>
     resultsText({ job_id: 'j', status, final, filter: 'all', summary: SUMMARY, parts: [] }).split('\n')[0];
   assert.match(told('in_progress') ?? '', /10 items, what is final so far: the job is running\.$/);
@@ -283,7 +283,7 @@ test('results that are not final are told with how the job stands', () => {
   assert.match(told('completed', true) ?? '', /10 items, final\.$/);
 });
 
-test('items that were named and not opened again are counted', () => {
+test('items that were named and not reopened are counted', () => {
   const answer = { job_id: 'j', status: 'in_progress', preview: false, items: 1 } as const;
   const watch = 'To watch it:\n  trawl jobs watch j';
   assert.equal(retriedText(answer, 0), `1 item reopened. ${watch}`);

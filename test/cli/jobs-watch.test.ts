@@ -17,7 +17,7 @@ interface Script {
   readonly interruptAt?: RegExp;
 }
 
-/** Watches a job that goes as the script says; answers its end, what was shown, and how often the job was asked for. */
+/** Watches a job that follows the script; returns its end, what was shown, and how often the job was requested. */
 async function watch({ jobs, events, interruptAt }: Script) {
   const stop = new AbortController();
   let asked = 0;
@@ -28,7 +28,7 @@ async function watch({ jobs, events, interruptAt }: Script) {
       return answerJson(response, { job_id: 'j', summary: SUMMARY, reason: null, breaker: { probe_at: null }, ...job });
     }
     response.writeHead(200, { 'content-type': 'text/event-stream' });
-    // It stays open: only what the script says ends the watching.
+    // It stays open: only the script ends the watching.
     for (const [kind, data] of events) response.write(`event: ${kind}\ndata: ${JSON.stringify(data)}\n\n`);
   });
   const written: string[] = [];
@@ -51,7 +51,7 @@ test('a job that is over is not watched', async () => {
   assert.deepEqual([job.status, asked()], ['completed', 1]);
 });
 
-test('a pause of the user, or of a breaker that will probe, is waited for; nothing is asked in between', async () => {
+test('a pause of the user, or of a breaker that will probe, is waited for; nothing is requested in between', async () => {
   const { job, asked, written } = await watch({
     jobs: [
       RUNNING,
@@ -81,7 +81,7 @@ for (const code of ['control', 'budget', 'host'] as const) {
   });
 }
 
-test('a breaker that paused a job for good is the end of watching it, and no success', async () => {
+test('a breaker that paused a job for good is the end of watching it, and not a success', async () => {
   const { job } = await watch({
     jobs: [RUNNING, { status: 'paused', reason: tripped }],
     events: [['status', { status: 'paused', reason: tripped, summary: SUMMARY }]],
@@ -89,11 +89,11 @@ test('a breaker that paused a job for good is the end of watching it, and no suc
   assert.deepEqual([job.status, exitCodeOfJob(job)], ['paused', 3]);
 });
 
-test('a job that is deleted while it is watched is told, and the display is closed', async () => {
+test('a job that is deleted while it is watched is reported, and the display is closed', async () => {
   await assert.rejects(watch({ jobs: [RUNNING], events: [['gone', {}]] }), { message: 'job j was deleted' });
 });
 
-test('a job that waits is told at once, with what makes it go on, and Ctrl-C leaves it as it is', async () => {
+test('a waiting job is reported at once, with what makes it continue, and Ctrl-C leaves it as it is', async () => {
   const held = { status: 'pending', held: true } as const;
   const startIt = /^Job j is held; waiting for it to be started\. To start it:\n {2}trawl jobs start j\n$/;
   await assert.rejects(watch({ jobs: [held], events: [], interruptAt: startIt }), {
@@ -108,13 +108,13 @@ test('a job that waits is told at once, with what makes it go on, and Ctrl-C lea
   await assert.rejects(watch({ jobs: [paused], events: [], interruptAt: resumeIt }), /the job stays paused\. To/);
 });
 
-test('a job that was held and is started meanwhile goes on when the watching is interrupted', async () => {
+test('a job that was held and is started meanwhile continues when the watching is interrupted', async () => {
   const jobs = [{ status: 'pending', held: true } as const];
   const events = [['status', { status: 'in_progress', reason: null, summary: SUMMARY }]] as const;
   await assert.rejects(watch({ jobs, events, interruptAt: /^7\/10/ }), /the job continues\. To watch it again/);
 });
 
-test('a selector that has stopped matching is told at once', async () => {
+test('a selector that has stopped matching is reported at once', async () => {
   const warnings = [
     { path: 'steps.4', code: 'selector_drift', message: 'step 4, click "Search": the first selector …' },
   ];
@@ -123,7 +123,7 @@ test('a selector that has stopped matching is told at once', async () => {
   await assert.rejects(watch({ jobs: [RUNNING], events, interruptAt: line }), /the job continues\. To watch it again/);
 });
 
-test('items that wait for another try and a lower limit are in the line, until their time is over', async () => {
+test('items that wait for another try and a lowered limit are shown in the line, until their time is over', async () => {
   const at = (seconds: number) => new Date(new FakeClock().now() + seconds * 1000).toISOString();
   const waiting = [
     { error_type: 'rate_limited', items: 3, until: at(40) },

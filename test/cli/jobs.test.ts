@@ -11,7 +11,7 @@ import { startService } from '../api/service.ts';
 import { answerJson, bodyOf, startApi } from './api-stub.ts';
 import { command, startTrawl, tempFolder, trawl, writeLines } from './trawl.ts';
 
-/** `trawl jobs …` as somebody types it who has the server of the test in mind. */
+/** `trawl jobs …` as a user types it for the server of the test. */
 function jobsOf(url: string) {
   return (...words: readonly string[]) => command(['jobs', ...words], { TRAWL_URL: url });
 }
@@ -26,7 +26,7 @@ test('a list becomes a job that is watched to its end, and its results come back
   const folder = tempFolder();
   const list = writeLines(folder, 'parcels.csv', ['apn', ...parcels(40), '1,2,3', '200-1']);
 
-  // Processes of their own for what fills pipes: a display and rows. A job that is over at the first look has no display.
+  // A display and rows fill pipes and get their own processes. A job that is over at the first look has no display.
   const policy = writeLines(folder, 'paced.json', ['{"throttling":{"min_delay_between_items_seconds":0.02}}']);
   const from = ['--items', list, '--policy', policy];
   const create = ['jobs', 'create', 'example-mock', ...from, '--job-id', 'a/b', '--label', 'c=d=e', '--watch'];
@@ -86,7 +86,7 @@ test('a list becomes a job that is watched to its end, and its results come back
   assert.deepEqual([none.code, existsSync(join(folder, 'x.png'))], [EXIT.badUsage, false]);
 });
 
-test('a job whose breaker trips ends with 3, and can be looked into, tried again and deleted', async () => {
+test('a job whose breaker trips ends with 3, and can be inspected, retried and deleted', async () => {
   const { url } = await startService();
   const jobs = jobsOf(url);
   const folder = tempFolder();
@@ -118,7 +118,7 @@ test('a job whose breaker trips ends with 3, and can be looked into, tried again
   assert.deepEqual([gone.code, gone.stderr], [EXIT.badUsage, 'trawl: Job not found: f\n']);
 });
 
-test('a job that waits takes the rest of its list, and one that was started is left alone', async () => {
+test('a waiting job accepts the rest of its list, and one that was started is left alone', async () => {
   const { url } = await startService({ workers: 0 });
   const jobs = jobsOf(url);
   const folder = tempFolder();
@@ -164,7 +164,7 @@ test('a list from elsewhere is sent as it is, with a notice of what is ignored',
   );
 });
 
-test('an upload that breaks off says which command goes on', async () => {
+test('an upload that breaks off says which command continues it', async () => {
   const folder = tempFolder();
   const list = writeLines(folder, 'list.csv', ['apn', ...parcels(50_000)]);
   const made: unknown[] = [];
@@ -192,7 +192,7 @@ test('an upload that breaks off says which command goes on', async () => {
   );
 });
 
-test('watching outlives a restart of the server, and Ctrl-C ends the watching only', async () => {
+test('watching survives a restart of the server, and Ctrl-C ends only the watching', async () => {
   const first = await startService();
   const { url, dataDir } = first;
   const env = { TRAWL_URL: url };
@@ -201,7 +201,7 @@ test('watching outlives a restart of the server, and Ctrl-C ends the watching on
     'items.jsonl',
     Array.from({ length: 60 }, (_, n) => ({ n, ms: 500 })),
   );
-  // One at a time, so that the job lasts until both commands have begun to watch it, also on a busy machine.
+  // Items run one at a time, so that the job lasts until both commands have begun to watch it, even on a busy machine.
   const create = ['jobs', 'create', 'example-slow', '--items', list, '--job-id', 's', '--concurrency', '1'];
   assert.equal((await command(create, env)).code, EXIT.done);
 
@@ -227,7 +227,7 @@ test('watching outlives a restart of the server, and Ctrl-C ends the watching on
   assert.equal(code, EXIT.done);
 });
 
-test('every command tells what it does, with an example', () => {
+test('every command explains what it does, with an example', () => {
   const program = new Command('trawl');
   addJobsCommands(program);
   addExtractCommand(program);

@@ -42,7 +42,7 @@ const BROKEN_FOR_SOME = scraperSource(
 );
 const PAGES_ONLY = scraperSource('0.9.0', '');
 
-/** A county that counts its requests, and a service with one scraper, which can be started anew with another. */
+/** A county that counts its requests, and a service with one scraper, which can be restarted with another. */
 async function openStage(t: TestContext, parcels: number) {
   const county = await startCounty({ parcels });
   t.after(() => county.close());
@@ -99,7 +99,7 @@ async function rowsOf(run: Run, jobId: string, ...more: string[]) {
     .map((line) => JSON.parse(line) as { status: string; data: { owner?: string } | null });
 }
 
-test(`a job of ${ITEMS} whose parse is broken for ${BROKEN} keeps every page, and a repaired parse makes successes of all without a request`, async (t) => {
+test(`a job of ${ITEMS} whose parse is broken for ${BROKEN} keeps every page, and a repaired parse turns all into successes without a request`, async (t) => {
   const stage = await openStage(t, ITEMS);
   const broken = await stage.serve(BROKEN_FOR_SOME);
   const words = ['--items', stage.items, '--policy', stage.policy, '--job-id', 'parcels-1', '--watch'];

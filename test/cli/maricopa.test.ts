@@ -11,7 +11,7 @@ import { CHEAP } from './trawl.ts';
 
 /**
  * `trawl run maricopa-az` against a server that behaves like the treasurer's: everything that such a site can do to an
- * item, one parcel each, and what the user is told about it.
+ * item, one parcel each, and what the user learns about it.
  */
 const BIN = fileURLToPath(new URL('../../bin/trawl', import.meta.url));
 
@@ -22,8 +22,8 @@ interface Expected {
   /** Visits to the parcel's link: two where it is worth another try, one where it is not. */
   readonly visits?: number;
   /**
-   * A try may ask once more by itself, and an item that meets a site in trouble may go back uncharged: how often depends on
-   * what the other items met before. Then `visits` is the least.
+   * A try may repeat a request by itself, and an item that meets a site in trouble may go back uncharged: how often
+   * depends on what the other items met before. `visits` is then the minimum.
    */
   readonly mayRepeat?: true;
 }
@@ -66,8 +66,8 @@ const POLICY = {
 };
 
 /**
- * The silent parcel is a run of its own, beside the other: only there is a short timeout harmless. On a busy machine the
- * good pages would exceed it, too.
+ * The silent parcel has a run of its own, beside the other: only there is a short timeout harmless. On a busy machine
+ * the good pages would exceed it, too.
  */
 const isSilent = (apn: string) => CASES[apn]?.behaviour === 'never answers';
 const RUNS = {
@@ -152,7 +152,7 @@ describe('trawl run maricopa-az', () => {
     });
   }
 
-  test('an input that the scraper refuses is reported with its line, and the site is not asked for it', () => {
+  test('an input that the scraper refuses is reported with its line, and is not requested from the site', () => {
     assert.match(stderr, new RegExp(`line ${RUNS.out.apns.length + 2}\\b.*apn`));
     assert.equal(rows.has(UNDASHED), false);
     assert.equal(server.visits(UNDASHED), 0);
@@ -224,7 +224,7 @@ describe('trawl run maricopa-az', () => {
     assert.equal(exitCode, 1);
   });
 
-  test('what is on the disk is whole', async () => {
+  test('what is on the disk is complete', async () => {
     assert.equal((await trawl(['verify', 'out', '--data-dir', 'out'])).exitCode, 0);
   });
 });

@@ -15,7 +15,7 @@ const NO_PROBLEMS = {
 const GOOD_SAMPLE = { items: 20, finished: 20, success: 19, failed: 1, skipped: 0, stopped: null };
 const VIEW = { name: 'parcels.csv', start: 'trawl run demo --items parcels.csv', kept: null };
 
-test('a plan reads as what is wrong with the list, how the sample went, and what to expect', () => {
+test('a plan shows what is wrong with the list, how the sample went, and what to expect', () => {
   const {
     bad_lines: _,
     conflicting: _c,
@@ -86,14 +86,14 @@ The job runs the items of the sample again. To start it:
   );
 });
 
-test('a list that has no usable item says so, and one that was only checked how to start it', () => {
+test('a plan says that a list has no usable item, or how to start one that was only checked', () => {
   const nothing = planText({ warnings: [], inputs: { ...NO_PROBLEMS, items: 0 }, plan: null }, VIEW);
   assert.match(nothing, /No item can be used: correct the list\.\n$/);
   const onlyChecked = planText({ warnings: [], inputs: NO_PROBLEMS, plan: null }, VIEW);
   assert.match(onlyChecked, /^parcels\.csv: 2,000 items\n\nTo start it:\n {2}trawl run/);
 });
 
-test('the command that starts the job is the one that was typed, without what is about planning', () => {
+test('the command that starts the job is the one that was typed, without the options for planning', () => {
   const typed = ['run', 'demo', '--plan', '--sample', '5', '--items', 'a.csv', '--keep', '--sample=7', '--json'];
   assert.deepEqual(withoutPlanning(typed), ['run', 'demo', '--items', 'a.csv']);
 });
@@ -126,7 +126,7 @@ test('trawl run --plan checks the list, runs a sample and leaves nothing behind'
   assert.ok(existsSync(join(folder, 'data', 'run', 'example-slow.samples', 'results', plan.plan_id, 'items')));
 });
 
-test('a plan is asked for alone, and only of a list', async () => {
+test('a plan is requested alone, and only for a list', async () => {
   const folder = tempFolder();
   const list = writeLines(folder, 'list.csv', ['ms', '1']);
   const run = (...words: readonly string[]) => command(['run', 'example-slow', ...words], { TRAWL_DATA_DIR: folder });
@@ -142,7 +142,7 @@ test('a plan is asked for alone, and only of a list', async () => {
   }
 });
 
-test('trawl jobs plan does the same on a server, where the plan is deleted when it is read', async () => {
+test('trawl jobs plan does the same on a server, where the plan is deleted once it is read', async () => {
   const service = await startService();
   const folder = tempFolder();
   const list = writeLines(folder, 'parcels.csv', ['apn', ...Array.from({ length: 50 }, (_, at) => `200-${at}`)]);

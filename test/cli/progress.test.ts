@@ -20,11 +20,11 @@ function progressOf(changes: Partial<Progress> & { counts?: Progress['counts'] }
   return { counts, failures: new Map(), perSecond: 240, eta: null, note: null, pace: null, ...changes };
 }
 
-test('in a pipe the line tells position, rate, failures and how long it will take', () => {
+test('in a pipe the line shows position, rate, failures and how long it will take', () => {
   assert.equal(progressLine(progressOf()), '1,200/2,000 60 % · 240/s · 3 failed · ETA 3.3 s · 1,197 ok');
 });
 
-test('a range of the time left is told in one unit', () => {
+test('a range of the time left is shown in one unit', () => {
   const line = (lowMs: number, highMs: number) => progressLine(progressOf({ eta: { lowMs, highMs } }));
   assert.match(line(720_000, 900_000), / · ETA 12–15 min · /);
   assert.match(line(3300, 3400), / · ETA 3 s · /);
@@ -34,7 +34,7 @@ test('a range of the time left is told in one unit', () => {
   );
 });
 
-test('failures are told by type, the commonest first', () => {
+test('failures are shown by type, most frequent first', () => {
   const failures = new Map([
     ['timeout', 1],
     ['blocked', 1500],
@@ -45,7 +45,7 @@ test('failures are told by type, the commonest first', () => {
   assert.match(progressLine(progressOf({ failures: new Map([['blocked', 3]]) })), / 3 failed \(blocked\) /);
 });
 
-test('what holds a job back is told: items that wait, why and how long, and a lower limit', () => {
+test('what holds a job back is shown: items that wait, why and how long, and a lowered limit', () => {
   const limited = { type: 'rate_limited', items: 3, ms: 40_000 };
   const line = (waiting: NonNullable<Progress['pace']>['waiting'], limit = 5) =>
     progressLine(progressOf({ pace: { waiting, host: null, limit, maxLimit: 5 } }));
@@ -58,7 +58,7 @@ test('what holds a job back is told: items that wait, why and how long, and a lo
   assert.equal(progressLine(over), '5/5 100 % · 240/s · 5 ok', 'nothing is left to be held back');
 });
 
-test('a host that keeps the whole job waiting is named, and until when', () => {
+test('a host that keeps the whole job waiting is named, with the end of the wait', () => {
   const host = 'waiting for county.gov until 2026-03-01 14:05:00 UTC';
   const line = progressLine(progressOf({ pace: { waiting: [], host, limit: 5, maxLimit: 5 } }));
   assert.ok(line.includes(` 240/s · ${host} · 3 failed `), line);
@@ -73,7 +73,7 @@ test('there is no ETA without a rate, at a standstill, at the end, or while item
   assert.match(progressLine(progressOf({ note: 'reading items' })), /60 % · reading items · 3 failed/);
 });
 
-test('on a terminal a bar comes first, and what has no room is left out, never the position', () => {
+test('on a terminal a bar comes first, and what does not fit is left out, but never the position', () => {
   const wide = liveLine(progressOf(), 100, false);
   assert.equal(wide, `${'█'.repeat(14)}${'░'.repeat(10)} 1,200/2,000 60 % · 240/s · 3 failed · ETA 3.3 s · 1,197 ok`);
   for (let columns = 18; columns < 120; columns += 1) {
@@ -108,7 +108,7 @@ test('the time until the first item ends is not counted', () => {
   assert.equal(rate.perSecond(), 50);
 });
 
-test('items that were reopened make no negative rate', () => {
+test('reopened items do not make the rate negative', () => {
   const rate = new RateWindow();
   rate.add(0, 100);
   rate.add(1000, 10);
@@ -120,7 +120,7 @@ function screenOf(isTTY: boolean) {
   return { written, isTTY, columns: 100, hasColors: () => false, write: (text: string) => written.push(text) };
 }
 
-test('a terminal is drawn on at most ten times a second, however much happens, and at last', async () => {
+test('a terminal is redrawn at most ten times a second, however much happens, and once at the end', async () => {
   const clock = new FakeClock();
   const screen = screenOf(true);
   let finished = 0;
@@ -139,7 +139,7 @@ test('a terminal is drawn on at most ten times a second, however much happens, a
   assert.match(screen.written.slice(before).join(''), /5,000\/5,000 100 %.*\n$/s);
 });
 
-test('without news a terminal is drawn on once a second', async () => {
+test('without news a terminal is redrawn once a second', async () => {
   const clock = new FakeClock();
   const screen = screenOf(true);
   const display = new ProgressDisplay({ screen, clock, look: async () => progressOf() });
@@ -148,7 +148,7 @@ test('without news a terminal is drawn on once a second', async () => {
   await display.stop();
 });
 
-test('in a pipe there is a line every two seconds of news, none twice, and notes stand between them', async () => {
+test('in a pipe there is a line every two seconds if there is news, none twice, and notes come between them', async () => {
   const clock = new FakeClock();
   const screen = screenOf(false);
   let finished = 1;
@@ -164,7 +164,7 @@ test('in a pipe there is a line every two seconds of news, none twice, and notes
   assert.deepEqual(screen.written, ['1/9 11 % · 1 ok\n', '2/9 22 % · 2 ok\n', 'a worker died\n']);
 });
 
-test('a note stands above the live line', async () => {
+test('a note is shown above the live line', async () => {
   const clock = new FakeClock();
   const screen = screenOf(true);
   const display = new ProgressDisplay({ screen, clock, look: async () => progressOf() });
@@ -175,7 +175,7 @@ test('a note stands above the live line', async () => {
   await display.stop();
 });
 
-test('a terminal that does not know its size gets a line all the same', async () => {
+test('a terminal that does not know its size still gets a line', async () => {
   const screen = { ...screenOf(true), columns: 0 };
   const clock = new FakeClock();
   const display = new ProgressDisplay({ screen, clock, look: async () => progressOf() });
@@ -185,7 +185,7 @@ test('a terminal that does not know its size gets a line all the same', async ()
   await display.stop();
 });
 
-test('a display that cannot look does not end the job', async () => {
+test('a display that cannot read the job does not end it', async () => {
   const clock = new FakeClock();
   let looked = 0;
   const look = () => {
@@ -220,7 +220,7 @@ test('numbers, durations and commands are written for people', () => {
   assert.equal(formatCommand(['trawl', 'run', "it's", 'a b', 'x=1']), `trawl run 'it'\\''s' 'a b' x=1`);
 });
 
-test('what a site says cannot steer the terminal', () => {
+test('what a site sends cannot control the terminal', () => {
   assert.equal(printable('a\x1b[2Jb\r\nc\u009b'), 'a [2Jb c');
   assert.equal(printable('x'.repeat(500)).length, 300);
 });

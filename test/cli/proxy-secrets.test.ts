@@ -17,11 +17,11 @@ const SECRETS = {
   customPassword: 'p@ss:w0rd,list',
 };
 
-/** As they may be written: raw, in a URL, in a form, in Base64 alone and behind a user name of any length. */
+/** The ways they may be written: raw, in a URL, in a form, and in Base64 alone or after a user name of any length. */
 function formsOf(secret: string): readonly string[] {
   const behind = [0, 1, 2].map((before) => {
     const text = Buffer.from('x'.repeat(before) + secret).toString('base64');
-    // Without the characters that depend on what is before and after.
+    // The characters that depend on what is before and after are left out.
     return text.slice(Math.ceil((before * 8) / 6), Math.floor(((before + secret.length) * 8) / 6));
   });
   return [
@@ -66,7 +66,7 @@ test('credentials of proxies are in no log, file, result, error, metric, argumen
   });
   const proxy = await startProxy(null);
   t.after(() => proxy.close());
-  // It repeats all it was told, where it fails and where it does not.
+  // It repeats everything it was sent, whether it fails or not.
   proxy.answer = ({ user, password, headers }) => {
     const echo = { 'x-echo': `${user}:${password}`, 'x-echo-raw': headers['proxy-authorization'] ?? '' };
     if (user?.includes('-zone-homes') === true)
@@ -136,7 +136,7 @@ test('credentials of proxies are in no log, file, result, error, metric, argumen
   for (const file of filesIn(dataDir)) assertNone(file, textOf(file));
 });
 
-test('trawl doctor tries each proxy that is set up, and says what came back', async (t) => {
+test('trawl doctor tries each configured proxy, and reports what came back', async (t) => {
   const target = await startTarget(t);
   const [good, bad] = [await startProxy('sesame-1'), await startProxy('sesame-2')];
   t.after(() => good.close());

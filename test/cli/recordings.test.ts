@@ -44,7 +44,7 @@ test('an export is imported, checked and shown', async () => {
   assert.match(shown.stdout, /\n3\. fill #ctl00_txtParcel with "\{\{input\.parcel\}\}"\n/);
 });
 
-test('a mistake in a recording is named by its step', async () => {
+test('a mistake in a recording is reported with its step', async () => {
   const folder = tempFolder();
   const file = join(folder, 'broken.recording.json');
   const recording = {
@@ -79,7 +79,7 @@ test('the report for programs and the recording for a pipe', async () => {
   assert.equal(piped.stdout, readFileSync(out, 'utf8'));
 });
 
-test('recording is refused before anything is opened: without a display, onto a file, at what is no address', async () => {
+test('recording is refused before anything is opened: without a display, over an existing file, or at an invalid address', async () => {
   const folder = tempFolder();
   const out = join(folder, 'mine.recording.json');
   writeFileSync(out, '{}');
@@ -123,7 +123,7 @@ Next: add what to read from the last page (docs/recordings.md), then
   );
 });
 
-test('in a terminal, a failing step is asked about until there is an answer', async () => {
+test('in a terminal, the user is asked about a failing step until there is an answer', async () => {
   const ask = async (typed: string) => {
     const input = new PassThrough();
     const output = new PassThrough();

@@ -17,7 +17,7 @@ import { tempFolder, writeLines } from './trawl.ts';
 const WISH: ListWish = { name: 'parcels', isChosen: false, source: '../parcels.csv', scraperId: 's', again: false };
 const CODE = { version: '1.0.0', code: 'a'.repeat(64) };
 
-/** The job that a wish leads to in a folder with these jobs, as it is after a while. */
+/** The job that a request leads to in a folder with these jobs, as it is after a while. */
 function made(jobs: readonly FolderJob[], wish: Partial<ListWish> = {}, more: Partial<FolderJob> = {}): FolderJob {
   const whole = { ...WISH, ...wish };
   const choice = chooseJob(jobs, whole, 'out');
@@ -65,7 +65,7 @@ test('another file of the same name is refused, unless the user names the job', 
   assert.throws(() => chooseJob([parcels], { ...WISH, scraperId: 't' }, 'out'), /uses scraper s: use another/);
 });
 
-test('a list that is scraped anew has rounds; the newest is meant, and an unfinished one is continued', () => {
+test('a list that is scraped again has rounds; the newest is meant, and an unfinished one is continued', () => {
   const first = made([]);
   const second = made([first], { again: true });
   assert.equal(second.job_id, 'parcels-2');
@@ -81,7 +81,7 @@ test('a list that is scraped anew has rounds; the newest is meant, and an unfini
   });
 });
 
-test('the name of a round is not taken for a list of that name', () => {
+test('the name of a round is not mistaken for a list of that name', () => {
   const first = made([]);
   const jobs = [first, made([first], { again: true })];
   const list = { ...WISH, name: 'parcels-2', source: '../parcels-2.csv' };
@@ -99,7 +99,7 @@ test('without a list, the only one of the folder is meant', () => {
   assert.equal(chooseJob([parcels, extraction], none, 'out')?.jobId, 'parcels');
 });
 
-test('a scraper has changed if its version or its code is not what made the results', () => {
+test('a scraper has changed if its version or its code is not the one that produced the results', () => {
   const job = made([]);
   const changed = (now: { version: string; code: string | null }, ran = ['1.0.0'], jobs = [job]) =>
     hasScraperChanged(jobs, job, ran, now);

@@ -52,7 +52,7 @@ async function openCounty(t: TestContext, owners: Record<string, string>) {
       writeFileSync(join(scrapers, 'owners.ts'), scraperSource(change)),
     run: (...options: string[]) => command(words(options), env),
     start: (...options: string[]) => startTrawl(words(options), env),
-    /** Resolves when the site is asked for this parcel. */
+    /** Resolves when this parcel is requested from the site. */
     asked: (apn: string) => new Promise<void>((resolve) => waiting.set(apn, resolve)),
   };
 }
@@ -62,7 +62,7 @@ function ownersIn(path: string): Record<string, string | undefined> {
   return Object.fromEntries(lines.map((line) => JSON.parse(line)).map(({ item_id, data }) => [item_id, data?.owner]));
 }
 
-test('each list is a job of its own, and one that is scraped anew shows what is different', async (t) => {
+test('each list is a job of its own, and one that is scraped again shows what is different', async (t) => {
   const { owners, requests, out, list, run } = await openCounty(t, { 1: 'ANN', 2: 'BOB', 3: 'CAT', 9: 'ZOE' });
   const parcels = list('Parcels 2026.csv', ['1', '2', '3']);
   const first = await run('--items', parcels, '--out', out);
@@ -87,7 +87,7 @@ test('each list is a job of its own, and one that is scraped anew shows what is 
   assert.match(again.stdout, difference);
   assert.deepEqual(ownersIn(join(out, 'results-parcels-2026-2.jsonl')), { 1: 'ANN', 2: 'BEN', 4: 'DAN' });
   assert.deepEqual(ownersIn(join(out, 'results.jsonl')), { 1: 'ANN', 2: 'BOB', 3: 'CAT' });
-  // On a busy machine a lease may run out, and an item be asked for twice.
+  // On a busy machine a lease may run out, and an item may be requested twice.
   const asked = requests.length;
 
   const later = await run(...command, '--diff');
@@ -102,7 +102,7 @@ test('each list is a job of its own, and one that is scraped anew shows what is 
   assert.match(unnamed.stderr, /holds several lists: .*--job: parcels-2026, condos/);
 });
 
-test('a list that was left unfinished does not go on while another one is run', async (t) => {
+test('a list that was left unfinished does not continue while another one is run', async (t) => {
   const county = await openCounty(t, { 1: 'ANN', 2: 'HANGS', 3: 'CAT', 9: 'ZOE' });
   const { owners, requests, out, list, run, start } = county;
   const parcels = ['--items', list('parcels.csv', ['1', '2', '3']), '--out', out, '--concurrency', '1'];
@@ -116,7 +116,7 @@ test('a list that was left unfinished does not go on while another one is run', 
   const other = await run('--items', list('condos.csv', ['9']), '--out', out);
   assert.equal(other.code, 0, other.stderr);
   assert.match(other.stderr, /^Job parcels in the same folder is unfinished and waits until it is run again\.$/m);
-  // What was under way when the first one ended may be finished; nothing else of it is begun.
+  // What was in progress when the first one ended may be finished; nothing else of it is started.
   assert.deepEqual(
     requests.filter((apn) => apn !== '2'),
     ['9'],
@@ -195,7 +195,7 @@ test('results go into the file that is named, in its format, or into the folder'
   assert.match(readFileSync(csv, 'utf8'), /^item_id,status,.*\r\n1,success,.*ANN.*\r\n2,success,.*BOB/);
   assert.equal(existsSync(join(folder, '.trawl', 'run', 'owners', 'results', 'parcels')), true);
 
-  // The same job, so that nothing is scraped again for another format.
+  // It is the same job, so nothing is scraped again for another format.
   const asked = requests.length;
   const parquet = join(folder, 'owners.parquet');
   assert.equal((await run(...items, '--out', parquet)).code, 0);

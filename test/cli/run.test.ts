@@ -36,7 +36,7 @@ function writePolicy(folder: string, policy: object): string {
   return writeLines(folder, 'policy.json', [policy]);
 }
 
-/** Enough to be in the middle of them when the first have ended. */
+/** There are enough of them to be in the middle when the first have ended. */
 const KILLED = 240;
 
 test('a run that was killed in the middle is finished by the same command, every item exactly once', async () => {
@@ -47,7 +47,7 @@ test('a run that was killed in the middle is finished by the same command, every
 
   const first = startTrawl(words);
   await first.shows(/^[1-9]\d*\/240 /m);
-  // Nobody else may ask the service, and the socket that a killed one leaves is in nobody's way.
+  // No other user may access the service, and the socket that a killed service leaves does not block the next one.
   assert.equal(lstatSync(join(out, 'api.sock')).mode & 0o777, 0o600);
   first.signalGroup('SIGKILL');
   assert.equal((await first.ended).signal, 'SIGKILL');
@@ -93,7 +93,7 @@ test('a run that was killed while it read its items reads the rest the next time
   );
 });
 
-test('failed items, lines that cannot be read and lines that repeat an item are told, and failed ones tried again', async () => {
+test('failed items, lines that cannot be read and lines that repeat an item are reported, and failed ones retried', async () => {
   const folder = tempFolder();
   const out = join(folder, 'out');
   const lines = [
@@ -114,7 +114,7 @@ test('failed items, lines that cannot be read and lines that repeat an item are 
   assert.match(told.stdout, /2 {2}not_found: item p-1 was asked to fail, for example item p-1/);
   assert.match(told.stderr, /^3 items added, 1 duplicate left unchanged\.$/m);
   assert.match(told.stderr, /1 line could not be read.*\n {2}line 4: it has 1 fields, and the header 2/);
-  // Neither would be different the next time.
+  // Neither outcome would be different the next time.
   assert.match(
     told.stdout,
     /A retry by itself does not help these:\n {2}not_found, no_results: the site has no such item/,
@@ -143,7 +143,7 @@ test('failed items, lines that cannot be read and lines that repeat an item are 
   endsWith(0, await command(['verify', 'items', '--data-dir', out]));
 });
 
-test('a breaker that trips ends the run with its reason, and the same command goes on', async () => {
+test('a breaker that trips ends the run with its reason, and the same command continues it', async () => {
   const folder = tempFolder();
   const out = join(folder, 'out');
   const items = writeLines(
@@ -172,7 +172,7 @@ test('a breaker that trips ends the run with its reason, and the same command go
   assert.deepEqual([summary.failed, summary.total, run.finished], [12, 12, 7]);
 });
 
-test('Ctrl-C gives back what is under way, and nobody else can have the folder meanwhile', async () => {
+test('Ctrl-C gives back what is in progress, and no other process can use the folder meanwhile', async () => {
   const folder = tempFolder();
   const out = join(folder, 'out');
   const items = writeLines(folder, 'items.jsonl', [...slowItems(40, 1), { item_id: 'long', input: { ms: 600_000 } }]);
@@ -189,7 +189,7 @@ test('Ctrl-C gives back what is under way, and nobody else can have the folder m
   assert.match(ended.stdout, /Continue:\n {2}trawl run example-slow --items .* --concurrency 4\n/);
 });
 
-test('what cannot be meant is bad usage, and makes no folder', async () => {
+test('an invalid command is bad usage, and creates no folder', async () => {
   const folder = tempFolder();
   const out = join(folder, 'out');
   const bad = writePolicy(folder, { throttling: { max_concurrent_worker: 5 }, robots: 'ask' });
@@ -215,7 +215,7 @@ test('what cannot be meant is bad usage, and makes no folder', async () => {
   assert.match(nothing.stderr, /empty.csv has no items/);
 });
 
-test('a try with one input or with a few items does not stand in the way of the whole list', async () => {
+test('a try with one input or with a few items does not get in the way of the whole list', async () => {
   const folder = tempFolder();
   const env = { TRAWL_DATA_DIR: folder };
   const list = writeLines(folder, 'items.jsonl', [{ ms: 1 }, { ms: 2 }, { ms: 3 }]);
@@ -230,7 +230,7 @@ test('a try with one input or with a few items does not stand in the way of the 
   assert.match(readFileSync(join(folder, 'run', 'example-slow', 'results.jsonl'), 'utf8'), /^(?:.*\n){3}$/);
 });
 
-test('a list that has grown since the job was done: what is new is run, and nothing else', async () => {
+test('a list that has grown since the job was done: only what is new is run', async () => {
   const folder = tempFolder();
   const out = join(folder, 'out');
   const run = (items: readonly object[]) =>
@@ -256,7 +256,7 @@ test('a scraper of the browser lane gets workers of that lane', async () => {
   assert.match(ended.stderr, /^Job input-[0-9a-f]{8} completed in .*\n {2}1 of 1 \(100 %\): 1 ok, 0 failed\n/m);
 });
 
-test('a worker process that dies is noted, and the others of its items are done', async () => {
+test('a worker process that dies is reported, and its other items are still done', async () => {
   const folder = tempFolder();
   const out = join(folder, 'out');
   const items = writeLines(folder, 'items.jsonl', [
@@ -302,7 +302,7 @@ test('a row whose data are gone is counted, and the exit code says so', async ()
   const words = ['run', 'example-mock', '--items', items, '--out', out];
   endsWith(0, await command(words));
   const kept = join(out, 'results', 'items', 'items', 'a');
-  // On a busy machine a lease may run out, and then the files of a second attempt are in a folder of their own.
+  // On a busy machine a lease may run out; the files of a second attempt are then in a folder of their own.
   for (const name of readdirSync(kept, { recursive: true, encoding: 'utf8' })) {
     if (basename(name).startsWith('data')) rmSync(join(kept, name));
   }
@@ -323,7 +323,7 @@ test('columns with other names are mapped, and those that the scraper does not k
   endsWith(2, unmapped);
   assert.match(unmapped.stderr, /apn/);
 
-  // Nothing is to be reached from here: that the input was right shows in what became of the item.
+  // Nothing can be reached from here: the outcome of the item shows that the input was right.
   const mapped = await command([...words, policy, '--columns', 'apn=Parcel Number'], {
     TRAWL_DNS_SERVERS: '127.0.0.1:9',
   });

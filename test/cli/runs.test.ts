@@ -68,7 +68,7 @@ test('a run from its URLs to its end, shown, listed, retried and ended by hand',
   assert.match((await runs('show', 'nobody')).stderr, /^trawl: the ETL API answered 404 .*: no such run$/m);
 });
 
-test('URLs may come from stdin, and an active run is taken without them, which is said', async (t) => {
+test('URLs may come from stdin, and an active run is used without them, which is reported', async (t) => {
   const { server, env } = await given(t, 'stdin');
   const args = ['runs', 'start', 'stdin.test', ...SCRAPER, '--urls', '-'];
   const list = JSON.stringify(['https://stdin.test/1', { url: 'https://stdin.test/2' }]);
@@ -83,7 +83,7 @@ test('URLs may come from stdin, and an active run is taken without them, which i
   assert.equal(items[0]?.done, true);
 });
 
-test('a server that is away for a moment is said in a sentence, not as a log', async (t) => {
+test('a server that is away for a moment is reported in a sentence, not as a log', async (t) => {
   const { server, runs } = await given(t, 'away');
   server.troubles.push('refused', { status: 503, retryAfter: '0' });
   const { code, stderr } = await runs('list');
@@ -94,7 +94,7 @@ test('a server that is away for a moment is said in a sentence, not as a log', a
   assert.deepEqual(others, ['No matching runs.']);
 });
 
-test('a job that its breaker has stopped: the run stays open, and what resumes it is said', async (t) => {
+test('when the breaker stops a job, the run stays open, and the command that resumes it is shown', async (t) => {
   const { server, runs } = await given(t, 'breaker');
   const file = join(FOLDER, 'the-site-works');
   const urls = Array.from({ length: 20 }, (_, at) => `https://city.test/${at}${at < 8 ? '' : `?unless=${file}`}`);
@@ -111,7 +111,7 @@ test('a job that its breaker has stopped: the run stays open, and what resumes i
   assert.equal(server.runs.get('run-1')?.status, 'finished');
 });
 
-test('what is missing is said before anything is done', async () => {
+test('what is missing is reported before anything is done', async () => {
   const env = { ETL_API_ENDPOINT: '', ETL_API_KEY: '', TRAWL_DATA_DIR: join(FOLDER, 'nothing') };
   for (const args of [['start', 'county.test'], ['list'], ['retry', 'run-1']]) {
     const { code, stderr } = await command(['runs', ...args], env);
@@ -152,7 +152,7 @@ test('killed again and again, a run continues where it was, and loses nothing; a
   const done = () => server.runs.get('run-1')?.items.filter((item) => item.done).length ?? 0;
   for (const [life, gate] of gates.entries()) {
     const running = startTrawl(args, env);
-    // Not always after the last report of this life: what was settled and not reported is reported by the next one.
+    // This need not be after the last report of this life: the next one reports what was settled and not reported.
     await untilTrue(() => done() > life * URLS_PER_LIFE + (life % URLS_PER_LIFE));
     if (life === 0) {
       const second = await trawl(args, env);

@@ -14,7 +14,7 @@ function scrapersCommand(folder: string, args: readonly string[], env: Readonly<
   return command(['scrapers', ...args], { TRAWL_SCRAPERS: folder, ...env }, folder);
 }
 
-test('a folder of 300 scrapers is listed, none of them run', async (t) => {
+test('a folder of 300 scrapers is listed without running any of them', async (t) => {
   const sources = Array.from({ length: 300 }, (_, at): [string, string] => {
     const id = `county-${String(at).padStart(3, '0')}`;
     return [`state-${at % 50}/${id}.ts`, plainSource(id, "throw new Error('was run');")];
@@ -28,11 +28,11 @@ test('a folder of 300 scrapers is listed, none of them run', async (t) => {
   const found = lines.filter((line) => line.startsWith('county-'));
   assert.equal(found.length, 300);
   assert.match(found[7] ?? '', /^county-007 +The county-007 +1\.2\.3 +plain +- +state-7\/county-007\.ts$/);
-  // Those that come with Trawl are there as well.
+  // The scrapers that come with Trawl are there as well.
   assert.ok(lines.some((line) => line.startsWith('example-noop')));
 });
 
-test('a file that cannot be used is told at the end of the list, as text and as JSON', async (t) => {
+test('a file that cannot be used is reported at the end of the list, as text and as JSON', async (t) => {
   const folder = folderWith(t, {
     'good.ts': plainSource('good'),
     'cut.ts': plainSource('cut').slice(0, -10),
@@ -63,7 +63,7 @@ test('a file that cannot be used is told at the end of the list, as text and as 
   assert.deepEqual(inFolder.map(({ id }: { id: string | null }) => id).sort(), ['throws', 'twin', null].sort());
 });
 
-test('a scraper is shown with its schemas; an unknown one with near names', async (t) => {
+test('a scraper is shown with its schemas; an unknown one with similar names', async (t) => {
   const folder = folderWith(t, { 'good.ts': plainSource('good').replace('z.unknown()', 'z.object({ a: z.date() })') });
   const [json, text, unknown] = await Promise.all([
     scrapersCommand(folder, ['show', 'good', '--json']),
@@ -141,7 +141,7 @@ test('a new scraper in a folder that is not searched yet comes with the setting 
   assert.match(stdout, /\$ TRAWL_SCRAPERS=made trawl scrapers test near\n/);
 });
 
-test('a new scraper is refused where a file would be in its way, and for ids and hosts that are none', async (t) => {
+test('a new scraper is refused where a file would be in its way, and for invalid ids and hosts', async (t) => {
   const folder = folderWith(t, { 'county.fixture/notes.txt': 'mine' });
   const create = (id: string, host = 'a.gov') =>
     writeNewScraper(new ScraperRegistry(), { id, folder, host, kind: 'http' });
@@ -154,7 +154,7 @@ test('a new scraper is refused where a file would be in its way, and for ids and
   assert.deepEqual(readdirSync(folder), ['county.fixture']);
 });
 
-/** Asks a server on this machine; the path is its input. */
+/** Sends requests to a server on this machine; the path is its input. */
 const LOCAL = `import { defineHttpScraper, z } from 'trawl/scraper';
 export default defineHttpScraper({
   id: 'local', name: 'Local', version: '1.0.0', description: 'Asks this machine.',
@@ -184,7 +184,7 @@ async function countingServer(t: TestContext) {
   return { site: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, requests: () => requests };
 }
 
-test('a recording asks the site, and a test never does, not even for a page that the fixture does not have', async (t) => {
+test('recording contacts the site, and a test never does, not even for a page that the fixture does not have', async (t) => {
   const { site, requests } = await countingServer(t);
   const folder = folderWith(t, { 'local.ts': LOCAL });
   const record = ['test', 'local', '--record', '--input', `site=${site}`, '--input', 'path=/a', '--case', 'one'];
@@ -207,7 +207,7 @@ test('a recording asks the site, and a test never does, not even for a page that
   assert.equal(requests(), 1);
 });
 
-test('a broken scraper is not recorded as expected unless that is asked for, and it is said what to do', async (t) => {
+test('a broken scraper is not recorded as expected unless that is requested, and the output says what to do', async (t) => {
   const { site } = await countingServer(t);
   const folder = folderWith(t, { 'local.ts': LOCAL.replace("'#owner'", "'#gone'") });
   const record = ['test', 'local', '--record', '--input', `site=${site}`, '--input', 'path=/a', '--case', 'one'];
@@ -225,7 +225,7 @@ test('a broken scraper is not recorded as expected unless that is asked for, and
   assert.equal(JSON.parse(asked.stdout).expect.failure, 'structure_changed');
 });
 
-test('a scraper that is not there, or has no fixture, is bad usage of test', async (t) => {
+test('testing a scraper that does not exist or has no fixture is bad usage', async (t) => {
   const folder = folderWith(t, { 'good.ts': plainSource('good') });
   const [unknown, bare, stray] = await Promise.all([
     scrapersCommand(folder, ['test', 'godo']),

@@ -10,7 +10,7 @@ import { tempFolder, trawl, writeLines } from './trawl.ts';
 
 const KEY = 'open/sesame+7';
 
-/** Careless in every way: it logs its key, fails with it, sends it in the address and in a header, and returns it. */
+/** It is careless in every way: it logs its key, fails with it, sends it in the URL and in a header, and returns it. */
 const sourceFor = (site: string) => `import { defineHttpScraper, z } from 'trawl/scraper';
 export default defineHttpScraper({
   id: 'careless', name: 'Careless', version: '1', description: 'Tells its secret to everybody.',
@@ -66,7 +66,7 @@ test('a secret is in no log, error, metadata, page or ledger, however careless t
   assert.match(told.find(([file]) => file.endsWith('items/1/metadata.json'))?.[1] ?? '', /\*\*\*county_key\*\*\*/);
 });
 
-test('a secret that is not set stops the job with what to set', async (t) => {
+test('a secret that is not set stops the job, and the reason says what to set', async (t) => {
   const site = await openSite(t, () => 'ok');
   const folder = folderWith(t, { 'careless.ts': sourceFor(site.origin) });
   const environment = { TRAWL_SCRAPERS: folder, TRAWL_ALLOW_ADDRESSES: 'loopback' };

@@ -25,7 +25,7 @@ const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 const { url, engine } = await startService({ workers: 1, allowAddresses: 'loopback' });
 const run = (...words: readonly string[]) => command(words, { TRAWL_URL: url });
 
-test('a site is looked at, added, listed, shown, tested and removed', async () => {
+test('a site is inspected, added, listed, shown, tested and removed', async () => {
   const none = await trawl(['sites', 'list'], { TRAWL_URL: url });
   assert.deepEqual([none.stdout, none.code], ['', EXIT.done]);
   assert.match(none.stderr, /^There are no sites\. Add one with trawl sites add/);
@@ -71,7 +71,7 @@ test('a site is looked at, added, listed, shown, tested and removed', async () =
   assert.deepEqual([gone.code, gone.stderr.includes('There is no site guide')], [EXIT.badUsage, true]);
 });
 
-test('a page, the links and all pages of a site are had with one command each', async (t) => {
+test('a page, the links and all pages of a site are fetched with one command each', async (t) => {
   const docs = await startDocsSite();
   t.after(() => docs.close());
   const added = await run('sites', 'add', `${docs.origin}/guide/`, '--id', 'docs', '--selector', 'main');

@@ -83,12 +83,12 @@ const COMMAND_PROCESS = new URL('command-process.ts', import.meta.url);
 
 let commandProcess: ChildProcess | null = null;
 let lastCommand: Promise<unknown> = Promise.resolve();
-// Not where it is started: that would be the end of the test that happens to be the first.
+// It must not end where it is started: that would be the end of the test that happens to be the first.
 after(() => commandProcess?.kill('SIGKILL'));
 
 /**
  * The same command line without a process of its own: all of a test file's share one, one after another, which saves
- * starting Node and loading the sources for each. `trawl run` has its service there, and starts workers as ever.
+ * starting Node and loading the sources for each. `trawl run` has its service there, and starts workers as usual.
  * Signals, pipes and commands that are to be killed need `trawl`.
  */
 export function command(
@@ -105,7 +105,7 @@ async function carryOut(order: Order): Promise<Carried> {
   commandProcess ??= startCommandProcess();
   const child = commandProcess;
   const { promise, resolve, reject } = Promise.withResolvers<Carried>();
-  // The log of a service that runs there, and what Node says of a process that fails.
+  // This is the log of a service that runs there, and what Node says about a process that fails.
   const said: Buffer[] = [];
   const listen = (chunk: Buffer) => said.push(chunk);
   const fail = (code: number | null) =>
@@ -124,7 +124,7 @@ function startCommandProcess(): ChildProcess {
   return fork(COMMAND_PROCESS, { execArgv: [], env, stdio: ['ignore', 'ignore', 'pipe', 'ipc'] });
 }
 
-/** A file of items in a folder of the test; answers its path. */
+/** Writes a file of items in a folder of the test; returns its path. */
 export function writeLines(folder: string, name: string, lines: readonly (string | object)[]): string {
   const path = join(folder, name);
   writeFileSync(path, `${lines.map((line) => (typeof line === 'string' ? line : JSON.stringify(line))).join('\n')}\n`);

@@ -45,7 +45,7 @@ test('a trial shows its requests, what the selectors matched, and the data, and 
   assert.deepEqual(readdirSync(folder), []);
 });
 
-test('for programs, all of it is one JSON object', async () => {
+test('for programs, the whole output is one JSON object', async () => {
   const { code, stdout } = await tryCommand(['demo-parcel', '--input', 'apn=101-01-001', '--json']);
   assert.equal(code, 0);
   const report = JSON.parse(stdout);
@@ -76,7 +76,7 @@ test('a failure is shown with its type, and its exit code is 1', async () => {
   assert.match(refused.stdout, /^ {2}--- {2}GET .* refused_address: /m);
 });
 
-test('rows of a list count as one selector, and one that never matches stands out', async () => {
+test('rows of a list count as one selector, and one that never matches is conspicuous', async () => {
   const folder = tempFolder();
   writeFileSync(
     join(folder, 'rows.ts'),
@@ -101,7 +101,7 @@ export default defineHttpScraper({
   assert.match(stdout, /^ {2}td in tr +0 to \d+ matches in \d+ uses +"/m);
 });
 
-test('retries are shown when they happen, with why and the wait', async () => {
+test('retries are shown when they happen, with the reason and the wait', async () => {
   const folder = tempFolder();
   const source = plainSource('a', 'let tries = 0;')
     .replace('definePlainScraper,', 'definePlainScraper, fail,')
@@ -133,7 +133,7 @@ test('the input of an item comes from the folder of a run, or from a service', a
     { item_id: 'two', input: { apn: 'of-two' } },
   ];
   writeFileSync(join(folder, 'results.jsonl'), rows.map((row) => `${JSON.stringify(row)}\n`).join(''));
-  // Those of a second list in the same folder.
+  // These are the items of a second list in the same folder.
   const other = { item_id: 'of-another-list', input: { apn: 'another' } };
   writeFileSync(join(folder, 'results-condos.jsonl'), `${JSON.stringify(other)}\n`);
   const second = await tryCommand(['example-mock', '--json', '--from', folder, 'of-another-list']);
@@ -154,7 +154,7 @@ test('the input of an item comes from the folder of a run, or from a service', a
   assert.match(unknown.stderr, /no item y/i);
 });
 
-test('what cannot be meant is bad usage', async (t) => {
+test('an invalid command is bad usage', async (t) => {
   const folder = folderWith(t, { 'good.ts': plainSource('good'), 'cut.ts': plainSource('cut').slice(0, -10) });
   const cases: readonly [readonly string[], RegExp][] = [
     [['godo'], /there is no scraper godo; did you mean good\?/],

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { verifyText } from '../../src/cli/verify.ts';
 import { command, tempFolder, trawl, writeLines } from './trawl.ts';
 
-test('trawl verify finds the job of a run by its name, and what was taken away from its results', async () => {
+test('trawl verify finds the job of a run by its name, and what is missing from its results', async () => {
   const folder = tempFolder();
   const env = { TRAWL_DATA_DIR: folder };
   const list = writeLines(folder, 'items.jsonl', [{ ms: 1, bytes: 30 }]);
@@ -32,7 +32,7 @@ test('trawl verify finds the job of a run by its name, and what was taken away f
   );
 });
 
-test('a job that is not there is told, and nothing is made for it', async () => {
+test('a job that does not exist is reported, and nothing is created for it', async () => {
   const folder = join(tempFolder(), 'none');
   const ended = await trawl(['verify', '../etc', '--data-dir', folder]);
   assert.equal(ended.code, 3, ended.stderr);
@@ -40,7 +40,7 @@ test('a job that is not there is told, and nothing is made for it', async () => 
   assert.equal(existsSync(folder), false);
 });
 
-test('problems are listed with where they are, and how many more there are', () => {
+test('problems are listed with their places, and how many more there are', () => {
   const counts = { total: 3, success: 2, failed: 1, skipped: 0, cancelled: 0 };
   const checked = { parts: 3, items: 3, artifacts: 2, bytes: 2048 };
   const problems = [{ where: 'job-1/items/p-1/html.html', problem: 'it is missing (item p-1)' }];

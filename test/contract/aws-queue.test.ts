@@ -17,7 +17,7 @@ workQueueContract('SQS', open, {
 
 async function open() {
   const { sqs, close } = emulator.clients();
-  // Stands still: how long a message is hidden is SQS's own business, and the emulator has its time from elsewhere.
+  // This clock does not move: SQS itself decides how long a message is hidden, and the emulator uses another clock.
   const sqsQueue = openSqsQueue({ sqs, queueUrls: await emulator.createQueues(), clock: new FakeClock() });
   const queue: WorkQueue = {
     send: (refs) => sqsQueue.send(refs),
@@ -26,7 +26,7 @@ async function open() {
     ack: (receipts) => sqsQueue.ack(receipts),
     giveBack: (receipts) => sqsQueue.giveBack(receipts),
     async depth() {
-      // Requests overtake each other. Whoever asked to receive before this is asked has its answer after the first.
+      // Requests overtake each other. A receive call made before this one has its answer once the first returns.
       await sqsQueue.depth();
       return sqsQueue.depth();
     },

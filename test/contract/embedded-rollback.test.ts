@@ -12,8 +12,8 @@ import { sized } from '../support/sized.ts';
 import { ledgerContract } from './ledger-contract.ts';
 
 /**
- * The same ledger, with a change in every group that throws: everything is rolled back once, what is in memory dropped,
- * and done again. Nobody may notice.
+ * The same ledger, with a change in every group that throws: everything is rolled back once, what is in memory is
+ * dropped, and the work is done again. No caller may notice.
  */
 async function openWithNeighbourThatThrows() {
   const folder = mkdtempSync(join(tmpdir(), 'trawl-rollback-'));

@@ -94,7 +94,7 @@ export function hostPausesContract(
       assert.equal(await hostPauses.lift('a.gov', NOW + 1000), false);
     });
 
-    add('of reports at the same time none is lost', async ({ hostPauses }) => {
+    add('no report is lost when several arrive at the same time', async ({ hostPauses }) => {
       const workers = Array.from({ length: 8 }, (_, at) => `w${at}`);
       await Promise.all(workers.map((worker, at) => hostPauses.pause(report('a.gov', 1000 + at), worker, NOW)));
       assert.deepEqual(await hostPauses.inForce(NOW), [{ ...told('a.gov', 1007), reportedBy: 8 }]);

@@ -14,7 +14,7 @@ export interface HostRecordsParts {
 
 const START = Math.floor(NOW / 1000) * 1000;
 
-/** What a process saw that sent these requests, each of which took 100 ms, within some seconds. */
+/** What was seen by a process that sent these requests, each taking 100 ms, within a few seconds. */
 function seenOf(jobId: string, starts: readonly number[]): Seen {
   const watch = new HostWatch();
   for (const at of starts) {
@@ -58,7 +58,7 @@ export function hostRecordsContract(
       assert.deepEqual(await read(parts, other), [['county.gov', 1, 1, null]]);
     });
 
-    add('of reports at the same time none is lost', async (parts) => {
+    add('no report is lost when several arrive at the same time', async (parts) => {
       const { ledger, hostRecords } = parts;
       const jobId = await givenJob(ledger, { items: 1 });
       const starts = Array.from({ length: 6 }, (_, at) => at * 100);

@@ -68,7 +68,7 @@ export function hostSettingsContract(
       assert.deepEqual(await hostSettings.list(), [second]);
     });
 
-    add('of changes of one version at the same time only one is made', async ({ hostSettings }) => {
+    add('of several simultaneous changes to one version, only one is made', async ({ hostSettings }) => {
       const changes = Array.from({ length: 6 }, (_, at) => settingsFor('a.gov', `v${at}`));
       const answers = await Promise.all(changes.map((change) => hostSettings.set(change, NO_SETTINGS)));
       assert.equal(answers.filter((answer) => answer === 'set').length, 1);

@@ -60,7 +60,7 @@ export function hostSharesContract(
       }
     });
 
-    add('a slot is given once, whoever asks and however many at once', async ({ hostShares }) => {
+    add('a slot is given only once, however many processes ask at the same time', async ({ hostShares }) => {
       const given: number[] = [];
       const ask = asking('host a.gov', { requestsPerSecond: 20 });
       for (let now = NOW; now < NOW + 4000; now += LEASE_MS) {
@@ -86,7 +86,7 @@ export function hostSharesContract(
       assert.deepEqual(await hostShares.reserve('w1', [], NOW), []);
     });
 
-    add('jobs with the same weight have the same part, and an answer names them', async ({ hostShares }) => {
+    add('jobs of equal weight get equal shares, and the answer names them', async ({ hostShares }) => {
       const ask: NamedAsk = {
         ...asking('host a.gov', { maxConcurrent: 12 }),
         demands: [
@@ -147,7 +147,7 @@ export function hostSharesContract(
       },
     );
 
-    add('requests that are under way count as places, although fewer are granted', async ({ hostShares }) => {
+    add('requests under way count as places, even if fewer are granted', async ({ hostShares }) => {
       const six = asking('host a.gov', { maxConcurrent: 6 });
       assert.equal((await reserveOne(hostShares, 'w1', six, NOW)).places, 6);
       assert.equal((await reserveOne(hostShares, 'w2', six, NOW)).places, 0);

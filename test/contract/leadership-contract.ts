@@ -7,7 +7,7 @@ export interface LeadershipParts {
   readonly leadership: Leadership;
 }
 
-/** Everything that the comments of `ports/leadership.ts` promise. `open` makes one that nobody has taken. */
+/** Everything that the comments of `ports/leadership.ts` promise. `open` makes one that has not been taken. */
 export function leadershipContract(
   name: string,
   open: () => Promise<Opened<LeadershipParts>>,
@@ -22,7 +22,7 @@ export function leadershipContract(
     });
 
     add(
-      'whoever leads may extend the time, and somebody who asks in vain does not shorten it',
+      'the leader may extend its time, and a process that asks in vain does not shorten it',
       async ({ leadership }) => {
         await leadership.lead('a', NOW + 1000, NOW);
         assert.equal(await leadership.lead('b', NOW + 600, NOW), false);
@@ -31,7 +31,7 @@ export function leadershipContract(
       },
     );
 
-    add('a leader whose time ran out may take the lead again if nobody else did', async ({ leadership }) => {
+    add('a leader whose time ran out may take the lead again if no other process did', async ({ leadership }) => {
       await leadership.lead('a', NOW + 1000, NOW);
       assert.equal(await leadership.lead('a', NOW + 9000, NOW + 8000), 'leads');
       assert.equal(await leadership.lead('b', NOW + 9000, NOW + 8001), false);
@@ -43,24 +43,27 @@ export function leadershipContract(
       // The clock was set back by an hour, and the leader is gone.
       assert.equal(await leadership.lead('b', NOW + 1000, NOW), 'overtook');
       assert.equal(await leadership.lead('a', NOW + 1000, NOW), false);
-      // A clock that is a little behind the leader's believes it.
+      // A process whose clock is slightly slower than the leader's accepts that time.
       assert.equal(await leadership.lead('a', NOW - 900 + 1000, NOW - 900), false);
     });
 
-    add('whoever resigns makes room at once, and only for himself', async ({ leadership }) => {
-      await leadership.resign('nobody');
-      await leadership.lead('a', NOW + 1000, NOW);
-      await leadership.resign('b');
-      assert.equal(await leadership.lead('b', NOW + 1000, NOW), false);
-      await leadership.resign('a');
-      await leadership.resign('a');
-      assert.equal(await leadership.lead('b', NOW + 1000, NOW), 'leads');
-      await leadership.resign('a');
-      assert.equal(await leadership.lead('a', NOW + 1000, NOW), false);
-    });
+    add(
+      'a leader that resigns makes room at once, and a process can resign only for itself',
+      async ({ leadership }) => {
+        await leadership.resign('nobody');
+        await leadership.lead('a', NOW + 1000, NOW);
+        await leadership.resign('b');
+        assert.equal(await leadership.lead('b', NOW + 1000, NOW), false);
+        await leadership.resign('a');
+        await leadership.resign('a');
+        assert.equal(await leadership.lead('b', NOW + 1000, NOW), 'leads');
+        await leadership.resign('a');
+        assert.equal(await leadership.lead('a', NOW + 1000, NOW), false);
+      },
+    );
 
     add(
-      'a leader that took over from one that did not resign is told so for as long as it leads',
+      'a leader that took over from one that did not resign is informed of it for as long as it leads',
       async ({ leadership }) => {
         await leadership.lead('a', NOW + 1000, NOW);
         assert.equal(await leadership.lead('b', NOW + 3000, NOW + 2000), 'overtook');
@@ -76,7 +79,7 @@ export function leadershipContract(
       },
     );
 
-    add('of many who ask at the same time one leads', async ({ leadership }) => {
+    add('of many processes that ask at the same time, one leads', async ({ leadership }) => {
       const holders = ['a', 'b', 'c', 'd', 'e'];
       const answers = await Promise.all(holders.map((holder) => leadership.lead(holder, NOW + 1000, NOW)));
       assert.equal(answers.filter(Boolean).length, 1);

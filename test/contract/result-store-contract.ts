@@ -33,20 +33,20 @@ export function resultStoreContract(
       assert.equal(await store.get(`${KEY}/more`), null);
     });
 
-    add('the same bytes put twice are no error, and answer the same', async ({ store }) => {
+    add('putting the same bytes twice is not an error, and gives the same answer', async ({ store }) => {
       const first = await store.put(KEY, bytes('<p>'), { ...KEEP, encoding: 'gzip' });
       assert.deepEqual(await store.put(KEY, bytes('<p>'), { ...KEEP, encoding: 'gzip' }), first);
       assert.ok(same(await store.get(KEY), bytes('<p>')));
     });
 
-    add('the first bytes under a key stay, and whoever brings others is told', async ({ store }) => {
+    add('the first bytes under a key stay, and a caller that puts others is refused', async ({ store }) => {
       await store.put(KEY, bytes('first'), KEEP);
       await assert.rejects(store.put(KEY, bytes('second'), KEEP), KeyTaken);
       await assert.rejects(store.put(KEY, bytes(''), { ...KEEP, encoding: 'gzip' }), KeyTaken);
       assert.ok(same(await store.get(KEY), bytes('first')));
     });
 
-    add('where the last bytes win they do, whatever lay there', async ({ store }) => {
+    add('where the last bytes are to win they do, whatever was there before', async ({ store }) => {
       await store.put(KEY, bytes('first'), { ...KEEP, encoding: 'gzip' });
       const stored = await store.put(KEY, bytes('second'), REPLACE);
       assert.deepEqual([stored.size, stored.sha256, stored.encoding], [6, sha256(bytes('second')), 'identity']);
@@ -65,7 +65,7 @@ export function resultStoreContract(
       }
     });
 
-    add('of two who put different bytes at the same time one wins, whole', async ({ store }) => {
+    add('when two callers put different bytes at the same time, one wins completely', async ({ store }) => {
       const bodies = [1, 2, 3, 4].map((seed) => noise(200_000, seed));
       const answers = await Promise.allSettled(bodies.map((body) => store.put(KEY, body, KEEP)));
       const won = answers.flatMap((answer, index) => (answer.status === 'fulfilled' ? [bodies[index]] : []));
@@ -87,7 +87,7 @@ export function resultStoreContract(
       assert.equal(await store.removeAll('job-1/'), isApart ? 2 : 1);
     });
 
-    add('many who put the same bytes at the same time all succeed', async ({ store }) => {
+    add('many callers that put the same bytes at the same time all succeed', async ({ store }) => {
       const body = noise(100_000);
       const answers = await Promise.all(Array.from({ length: 8 }, () => store.put(KEY, body, KEEP)));
       assert.ok(answers.every((answer) => answer.sha256 === sha256(body)));
@@ -177,7 +177,7 @@ export function resultStoreContract(
       assert.deepEqual(await store.putAll([]), []);
     });
 
-    add('what is put together may lie here and there, and beside what is there', async ({ store }) => {
+    add('what is put together may go to various places, and beside what is already there', async ({ store }) => {
       await store.put('job-1/items/p-0/html.html', bytes('earlier'), KEEP);
       const puts = [
         { ...item('data.json', 'of p-0') },
@@ -194,19 +194,22 @@ export function resultStoreContract(
       assert.ok(same(await store.get('job-1/items/p-0/html.html'), bytes('earlier')));
     });
 
-    add('what is put together a second time is no error if it is the same, and is told if not', async ({ store }) => {
-      const puts = [item('html.html', '<p>', 'gzip'), item('data.json', '{}')];
-      const first = await store.putAll(puts);
-      assert.deepEqual(await store.putAll(puts), first);
-      // Kept as it was the first time, whatever is asked for now.
-      assert.deepEqual(await store.putAll([item('html.html', '<p>'), item('data.json', '{}')]), first);
-      await assert.rejects(store.putAll([item('html.html', '<p>'), item('data.json', '[]')]), KeyTaken);
-      await assert.rejects(store.putAll([item('metadata.json', '{}'), item('data.json', '[]')]), KeyTaken);
-      assert.ok(same(await store.get('job-1/items/p-0/data.json'), bytes('{}')));
-      const replaced = { ...item('data.json', '[]'), ifTaken: 'replace' as const };
-      assert.deepEqual(await store.putAll([replaced]), [answerTo(replaced)]);
-      assert.ok(same(await store.get(replaced.key), bytes('[]')));
-    });
+    add(
+      'putting things together a second time is not an error if they are the same, and is refused if not',
+      async ({ store }) => {
+        const puts = [item('html.html', '<p>', 'gzip'), item('data.json', '{}')];
+        const first = await store.putAll(puts);
+        assert.deepEqual(await store.putAll(puts), first);
+        // It is kept as it was the first time, whatever encoding is asked for now.
+        assert.deepEqual(await store.putAll([item('html.html', '<p>'), item('data.json', '{}')]), first);
+        await assert.rejects(store.putAll([item('html.html', '<p>'), item('data.json', '[]')]), KeyTaken);
+        await assert.rejects(store.putAll([item('metadata.json', '{}'), item('data.json', '[]')]), KeyTaken);
+        assert.ok(same(await store.get('job-1/items/p-0/data.json'), bytes('{}')));
+        const replaced = { ...item('data.json', '[]'), ifTaken: 'replace' as const };
+        assert.deepEqual(await store.putAll([replaced]), [answerTo(replaced)]);
+        assert.ok(same(await store.get(replaced.key), bytes('[]')));
+      },
+    );
 
     add('a key that is put twice together follows the same rules as one by one', async ({ store }) => {
       const [once, packed] = [item('data.json', 'x'), item('data.json', 'x', 'gzip')];
@@ -220,7 +223,7 @@ export function resultStoreContract(
       assert.ok(same(await store.get(early.key), bytes('2')));
     });
 
-    add('of several who put different bytes together one wins, and all of it', async ({ store }) => {
+    add('when several callers put different sets of bytes together, one set wins as a whole', async ({ store }) => {
       const bodies = [1, 2, 3, 4].map((seed) => [
         item('html.html', noise(90_000, seed), 'gzip'),
         item('data.json', `${seed}`),
@@ -325,13 +328,13 @@ export function resultStoreContract(
       }
     });
 
-    add('a draft of somebody else is refused', async ({ store }) => {
+    add('a draft of another store is refused', async ({ store }) => {
       const foreign: Draft = { size: 0, async write() {}, async discard() {} };
       await assert.rejects(store.put(KEY, foreign, KEEP), /not one of this store/);
       await assert.rejects(store.putAll([{ ...item('data.json', ''), body: foreign }]), /not one of this store/);
     });
 
-    add('a key that is no path of safe segments is refused', async ({ store }) => {
+    add('a key that is not a path of safe segments is refused', async ({ store }) => {
       const unsafe = ['', '/', '/a', 'a/', 'a//b', '.', '..', '../a', 'a/../b', 'a/./b', '.a', 'a\\b', 'a b', 'ä'];
       unsafe.push('a\0b', 'c:a', 'nul', 'NUL', 'a/con.html', 'a/Con.html', 'a\n', '%2e%2e/a', `${'x'.repeat(101)}`);
       for (const key of unsafe) {

@@ -46,7 +46,7 @@ export function siteBookContract(
       assert.deepEqual(await sites.list(), [third]);
     });
 
-    add('of changes of one version at the same time only one is made', async ({ sites }) => {
+    add('of several simultaneous changes to one version, only one is made', async ({ sites }) => {
       const changes = Array.from({ length: 6 }, (_, at) => storedSite('a', `v${at}`));
       const answers = await Promise.all(changes.map((change) => sites.set(change, NO_SITE)));
       assert.equal(answers.filter((answer) => answer === 'set').length, 1);

@@ -123,7 +123,7 @@ workQueueContract('embedded over a socket', async () => {
     receive: async (...args) => (await source.take(...args)).map(({ delivery }) => delivery),
     giveBack: (receipts) => owner.queue.giveBack(receipts),
     async send(refs) {
-      // Whoever asked to receive before this was sent asked before it.
+      // Calls to receive that were made before this is sent reach the owner before it.
       await remote.ack([]);
       return owner.queue.send(refs);
     },

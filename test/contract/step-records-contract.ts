@@ -52,7 +52,7 @@ export function stepRecordsContract(
       assert.deepEqual(step?.selectors, ['#go', 'text/Search']);
     });
 
-    add('of reports at the same time none is lost', async (parts) => {
+    add('no report is lost when several arrive at the same time', async (parts) => {
       const { ledger, stepRecords } = parts;
       const jobId = await givenJob(ledger, { items: 1 });
       const reports = Array.from({ length: 6 }, () => ({ jobId, steps: seenOf('4', 0) }));

@@ -9,7 +9,7 @@ import { type Opened, type SuiteOptions, suite } from './suite.ts';
 
 export interface QueueParts {
   readonly queue: WorkQueue;
-  /** Lets this much of the queue's time pass, and what is to happen in it happen. */
+  /** Lets this much of the queue's time pass, and everything due in that time happen. */
   advance(ms: number): Promise<void>;
 }
 
@@ -22,7 +22,7 @@ export function workQueueContract(
   options: SuiteOptions = {},
 ): void {
   suite<QueueParts>(`work queue on ${name}`, open, options, (add) => {
-    add('what is sent is delivered, once while nobody gives it back', async ({ queue }) => {
+    add('what is sent is delivered, and only once unless it is given back', async ({ queue }) => {
       assert.deepEqual(await queue.send(refs('a', 'b')), { refused: [] });
       const deliveries = await take(queue, { max: 10 });
       assert.deepEqual(new Set(deliveries.map(({ ref }) => ref)), new Set(refs('a', 'b')));
@@ -87,7 +87,7 @@ export function workQueueContract(
       assert.deepEqual(idsOf(await waiting), ['a']);
     });
 
-    add('of several who wait each message goes to one', async ({ queue }) => {
+    add('when several receivers wait, each message goes to one of them', async ({ queue }) => {
       const stop = new AbortController();
       const waiting = [1, 2, 3].map(() => queue.receive('http', roomFor(1), HIDE_MS, stop.signal));
       await queue.send(refs('a', 'b'));
@@ -97,7 +97,7 @@ export function workQueueContract(
       stop.abort();
     });
 
-    add('a receiver that is told to stop gets nothing, and takes nothing with it', async ({ queue, advance }) => {
+    add('a receiver that is asked to stop gets nothing, and takes nothing with it', async ({ queue, advance }) => {
       const stop = new AbortController();
       const waiting = queue.receive('http', roomFor(1), HIDE_MS, stop.signal);
       await advance(1);
@@ -120,7 +120,7 @@ export function workQueueContract(
       assert.notEqual(second?.receipt, first?.receipt);
     });
 
-    add('somebody who waits already gets what was hidden when its time is over', async ({ queue, advance }) => {
+    add('a receiver that is already waiting gets what was hidden when its time is over', async ({ queue, advance }) => {
       // The second waits before anything is hidden.
       const first = take(queue);
       const second = take(queue);
@@ -130,13 +130,16 @@ export function workQueueContract(
       assert.deepEqual((await Promise.all([first, second])).flatMap(idsOf), ['a', 'a']);
     });
 
-    add('somebody who comes while a message is hidden gets it when its time is over', async ({ queue, advance }) => {
-      await queue.send(refs('a'));
-      await take(queue);
-      const waiting = take(queue);
-      await advance(HIDE_MS);
-      assert.deepEqual(idsOf(await waiting), ['a']);
-    });
+    add(
+      'a receiver that arrives while a message is hidden gets it when its time is over',
+      async ({ queue, advance }) => {
+        await queue.send(refs('a'));
+        await take(queue);
+        const waiting = take(queue);
+        await advance(HIDE_MS);
+        assert.deepEqual(idsOf(await waiting), ['a']);
+      },
+    );
 
     add('what is acknowledged does not come again', async ({ queue, advance }) => {
       await queue.send(refs('a', 'b'));
@@ -155,18 +158,21 @@ export function workQueueContract(
       assert.deepEqual(idsOf(await take(queue)), ['a']);
     });
 
-    add('what is given back is there at once, also for somebody who waits', async ({ queue, advance }) => {
-      await queue.send(refs('a'));
-      const [first] = await take(queue);
-      assert.ok(first);
-      await queue.giveBack([first.receipt]);
-      const second = await take(queue);
-      assert.deepEqual(idsOf(second), ['a']);
-      const waiting = take(queue);
-      await advance(1);
-      await queue.giveBack(receiptsOf(second, 'a'));
-      assert.deepEqual(idsOf(await waiting), ['a']);
-    });
+    add(
+      'what is given back is available at once, even to a receiver that is already waiting',
+      async ({ queue, advance }) => {
+        await queue.send(refs('a'));
+        const [first] = await take(queue);
+        assert.ok(first);
+        await queue.giveBack([first.receipt]);
+        const second = await take(queue);
+        assert.deepEqual(idsOf(second), ['a']);
+        const waiting = take(queue);
+        await advance(1);
+        await queue.giveBack(receiptsOf(second, 'a'));
+        assert.deepEqual(idsOf(await waiting), ['a']);
+      },
+    );
 
     add('an extended delivery stays hidden for that long from now, longer or shorter', async ({ queue, advance }) => {
       await queue.send(refs('a', 'b'));
@@ -195,7 +201,7 @@ export function workQueueContract(
       assert.deepEqual(await look(queue), idsOf(second));
     });
 
-    add('a delivery that is hidden for less time wakes somebody who waits', async ({ queue, advance }) => {
+    add('a delivery that is hidden for less time wakes a waiting receiver', async ({ queue, advance }) => {
       await queue.send(refs('a'));
       const deliveries = await take(queue);
       const waiting = take(queue);
@@ -223,7 +229,7 @@ export function workQueueContract(
       assert.deepEqual(idsOf(await take(queue)), ['a']);
     });
 
-    add('the depth of each lane tells what waits and what is out', async ({ queue, advance }) => {
+    add('the depth of each lane says what is waiting and what is out', async ({ queue, advance }) => {
       await queue.send([...refs('a', 'b', 'c'), ...refs('d', 'browser')]);
       const deliveries = await take(queue, { max: 2 });
       const depth = async (lane: Lane) => (await queue.depth()).find((one) => one.lane === lane);
@@ -297,7 +303,7 @@ async function playMoves({ queue, advance }: QueueParts, moves: readonly Move[])
       const isGood = known.hiddenUntil > now;
       const later = deliveries.slice(deliveries.indexOf(delivery) + 1);
       const isStale = later.some(({ ref }) => ref.batchId === known.batchId) || !open.has(known.batchId);
-      // Between the two, when its time is over and nobody got it yet, a receipt may be good or not.
+      // Between the two, when its time is over but it has not been delivered again, a receipt may be good or not.
       if (!isGood && !isStale) continue;
       if (move.kind === 'extend') await queue.extend([delivery.receipt], HIDE_MS);
       else await queue[move.kind]([delivery.receipt]);

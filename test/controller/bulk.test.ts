@@ -170,7 +170,7 @@ test('the breaker lets every batch begin, unless the policy says otherwise', asy
   assert.deepEqual([narrow.throttling.max_concurrent_workers, narrow.circuit_breaker.min_requests], [7, 10]);
 });
 
-test('a list that is too long for memory is cut in the same way, in one step or by a draft', async (t) => {
+test('a list that is too long for memory is cut the same way whether it is stored in one step or through a draft', async (t) => {
   const urls = Array.from({ length: 10_100 }, (_, at) => `https://${'abc'[at % 3]}.test/docs/p${at >> 1}`);
   const { ledger, created } = await desk(openIn(t, dataDirOf(t)).ledger);
   const job = await created(urls, { max_containers: 60 });
@@ -189,7 +189,7 @@ test('a list that is too long for memory is cut in the same way, in one step or 
   assert.deepEqual([...sizes.values()], job.bulk.sites.flatMap(batchSizes));
 });
 
-test('items are the same, however many sites are gathered at once', async () => {
+test('items are the same regardless of how many sites are gathered at once', async () => {
   const list = fc.array(fc.tuple(fc.constantFrom('a', 'b', 'c', 'd'), fc.nat(5)), { maxLength: 40 });
   await fc.assert(
     fc.asyncProperty(list, fc.integer({ min: 1, max: 12 }), async (entries, most) => {

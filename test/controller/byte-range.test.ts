@@ -9,7 +9,7 @@ const WHOLE = { kind: 'whole' };
 const NOT_THERE = { kind: 'unsatisfiable' };
 const part = (start: number, end: number) => ({ kind: 'part', range: { start, end } });
 
-test('a range is read as RFC 9110 has it', () => {
+test('a range is parsed as RFC 9110 defines it', () => {
   const cases: readonly [header: string, size: number, expected: object][] = [
     ['bytes=0-0', 10, part(0, 1)],
     ['bytes=0-9', 10, part(0, 10)],
@@ -38,7 +38,7 @@ test('a range is read as RFC 9110 has it', () => {
   }
 });
 
-test('what is no range, and more than one, is answered with all of it', () => {
+test('an invalid range, or more than one range, is answered with the whole body', () => {
   const no = [
     '',
     'bytes',
@@ -68,7 +68,7 @@ function isWithin(asked: AskedRange, size: number): boolean {
   return Number.isSafeInteger(start) && Number.isSafeInteger(end) && 0 <= start && start < end && end <= size;
 }
 
-test('whatever a header says, it is read, and a part lies within the body', () => {
+test('any header can be parsed, and the resulting part is within the body', () => {
   const like = fc.string({ unit: fc.constantFrom(...'bytes=0123456789-, \t'), maxLength: 40 });
   const headers = fc.oneof(
     anyText(),
@@ -81,7 +81,7 @@ test('whatever a header says, it is read, and a part lies within the body', () =
   );
 });
 
-test('of one range that is asked for properly all is given that is there', () => {
+test('a single valid range yields every byte of it that exists', () => {
   fc.assert(
     fc.property(places, places, sizes, (first, last, size) => {
       const asked = askedRange(`bytes=${first}-${last}`, size);
@@ -94,7 +94,7 @@ test('of one range that is asked for properly all is given that is there', () =>
   );
 });
 
-test('of a suffix as many bytes are given as there are', () => {
+test('a suffix range yields no more bytes than there are', () => {
   fc.assert(
     fc.property(places, sizes, (length, size) => {
       const asked = askedRange(`bytes=-${length}`, size);

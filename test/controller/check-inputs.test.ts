@@ -8,7 +8,7 @@ function check(sampleSize = 5): InputCheck {
   return new InputCheck({ digest: (text) => hash('sha256', text), sampleSize, chance: seededChance(1) });
 }
 
-test('good items, bad lines, repeated ids and conflicting inputs are told apart', () => {
+test('good items, bad lines, repeated ids and conflicting inputs are distinguished', () => {
   const inputs = check();
   inputs.take({ item: { itemId: 'a', input: { apn: '1' } }, line: 2 });
   inputs.take({ item: { itemId: 'a', input: { apn: '1' } }, line: 3 });
@@ -34,7 +34,7 @@ test('good items, bad lines, repeated ids and conflicting inputs are told apart'
   assert.deepEqual(inputs.sample(), [{ itemId: 'a', input: { apn: '1' } }]);
 });
 
-test('of many bad lines and conflicts the first twenty are kept, and all are counted', () => {
+test('with many bad lines and conflicts, the first twenty are kept and all are counted', () => {
   const inputs = check();
   inputs.take({ item: { itemId: 'a', input: {} }, line: 1 });
   for (let line = 2; line < 102; line += 1) {

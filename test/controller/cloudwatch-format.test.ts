@@ -35,7 +35,7 @@ function settled(item: Partial<SettledItem> = {}): SettledItem {
   return { seq: 0, itemId: 'p-0', durationMs: 40, status: 'success', errorType: null, artifacts: 0, ...item };
 }
 
-/** Without what CloudWatch needs of it. */
+/** The values without the fields that CloudWatch requires. */
 function values({ _aws, ...rest }: Line): Line {
   return rest;
 }
@@ -98,7 +98,7 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-test('the check finds what is no line of the format', () => {
+test('the check finds lines that are not valid in the format', () => {
   const good = emfLine(NOW, { ItemsSettled: 1 }, ['Lane', 'http']);
   checked(good);
   for (const [from, to] of [
@@ -118,7 +118,7 @@ test('the check finds what is no line of the format', () => {
 
 const IDLE = { Leading: 1, StorageTrouble: 0, JobsInProgress: 0, ItemsPending: 0 };
 
-test('a leader with nothing to do tells how things stand, and no more', async () => {
+test('a leader with nothing to do reports the current state and nothing else', async () => {
   const { clock, take } = setUp();
   await clock.turn();
   const idle = [
@@ -133,7 +133,7 @@ test('a leader with nothing to do tells how things stand, and no more', async ()
   assert.deepEqual(take().map(values), idle);
 });
 
-test('a follower tells that it does not lead, and asks neither ledger nor queue', async () => {
+test('a follower reports that it does not lead, and asks neither ledger nor queue', async () => {
   const { clock, controller, ledger, queue, take } = setUp();
   await clock.turn();
   take();
@@ -145,7 +145,7 @@ test('a follower tells that it does not lead, and asks neither ledger nor queue'
   assert.deepEqual(take().map(values), [{ Leading: 0, StorageTrouble: 1 }]);
 });
 
-test('items are told by outcome and by kind of failure, once', async () => {
+test('items are reported by outcome and by kind of failure, once', async () => {
   const { clock, events, take } = setUp();
   await clock.turn();
   take();
@@ -166,7 +166,7 @@ test('items are told by outcome and by kind of failure, once', async () => {
   assert.deepEqual(take().map(values)[2], IDLE);
 });
 
-test('what a follower hears is left to the leader, but for its own errors', async () => {
+test('what a follower hears is left to the leader, except for its own errors', async () => {
   const { clock, events, controller, take } = setUp();
   await clock.turn();
   take();
@@ -208,7 +208,7 @@ test('what the engine did and suffered is counted', async () => {
   });
 });
 
-test('a breaker that trips in the ledger is told', async () => {
+test('a breaker that trips in the ledger is reported', async () => {
   const { clock, ledger, take } = setUp();
   await ledger.createJob(newJob(), newItems(3), NOW);
   const { refs } = (await ledger.dispatch('job-1', 1, NOW)) ?? { refs: [] };
@@ -220,7 +220,7 @@ test('a breaker that trips in the ledger is told', async () => {
   assert.equal(take().find((line) => line['BreakerTrips'])?.['BreakerTrips'], 1);
 });
 
-test('jobs in progress and what waits in each lane are told as they stand', async () => {
+test('jobs in progress and the work waiting in each lane are reported with their current values', async () => {
   const { clock, ledger, queue, take } = setUp();
   await ledger.createJob(newJob(), newItems(30), NOW);
   await ledger.createJob(newJob({ jobId: 'job-2' }), newItems(5), NOW);
@@ -253,7 +253,7 @@ test('a ledger that fails or does not answer costs its own metrics only', async 
   assert.deepEqual(take().map(values), [own]);
 });
 
-test('whoever closes it hears the rest, and nothing after that', async () => {
+test('closing the reporter writes what is left, and nothing after that', async () => {
   const { clock, events, ledger, reporter, take } = setUp();
   await clock.turn();
   take();
@@ -269,7 +269,7 @@ test('whoever closes it hears the rest, and nothing after that', async () => {
   assert.deepEqual([take(), clock.sleepers], [[], 0]);
 });
 
-test('a ledger that hangs does not hold up the end', async () => {
+test('a ledger that hangs does not delay closing', async () => {
   const { clock, ledger, reporter, take } = setUp();
   await clock.turn();
   ledger.activeJobs = () => new Promise(() => {});

@@ -71,7 +71,7 @@ test('the data that a job shows now are compared, and data that are the same are
   assert.deepEqual(reads, []);
 });
 
-test('a job that is not over is waited for, and one that went on is compared again', async (t) => {
+test('a comparison waits for a job that is not over, and compares again one that went on', async (t) => {
   const { givenJob, ledger, clock, carryOut, ask, complete } = await openComparisons(t);
   await givenJob(2, (item) => pageOf(item));
   await ledger.createJob(newJob({ jobId: 'new' }), newItems(2), clock.now());

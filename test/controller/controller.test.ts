@@ -13,7 +13,7 @@ import { openMemoryResultStore } from '../support/memory/result-store.ts';
 import { openMemoryQueue } from '../support/memory/work-queue.ts';
 
 const LEAD_MS = 6000;
-/** So long that nothing in these tests is found by a poll. */
+/** This is so long that no poll finds anything in these tests. */
 const POLL_MS = 3_600_000;
 
 function startController() {

@@ -46,7 +46,7 @@ test('a mapping says which column a field is read from, and other fields have co
   assert.equal(planned(' APN ,x', rulesFor(z.looseObject({}), 'parid=APN')), 'parid=1 x=2');
 });
 
-test('columns that a strict scraper does not know are ignored, nameless and doubled ones too', () => {
+test('columns that a strict scraper does not know are ignored, including nameless and duplicate ones', () => {
   assert.equal(planned('parid,owner,city', rulesFor(COUNTY)), 'parid=1 | ignored: owner, city');
   assert.equal(planned('owner,parid,owner,', rulesFor(COUNTY)), 'parid=2 | ignored: owner, owner, column 4');
   assert.equal(planned('parid,owner', rulesFor(z.object({ parid: PARID }))), 'parid=1 owner=2');
@@ -62,7 +62,7 @@ test('on request, columns that the scraper does not know are refused by name', (
   assert.equal(planned('parid,name', rulesFor(COUNTY, '', true)), 'parid=1 name=2');
 });
 
-test('a list without a header row is recognised, whatever its first row is', () => {
+test('a list without a header row is recognised, whatever its first row contains', () => {
   for (const row of ['200-14-030', 'R0001,SMITH', '12.50,SMITH', ',SMITH', 'A,A', 'https://a.test/1,x', '1/2/2025,x']) {
     assert.match(refusal(row, rulesFor(COUNTY)), /^it has no header row: its first row \(.*\) looks like data\./, row);
   }

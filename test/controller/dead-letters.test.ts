@@ -53,7 +53,7 @@ async function setUp({ mayWork = true, claim }: { mayWork?: boolean; claim?: Lea
     return ref;
   }
 
-  /** Workers that die with a message in their hands, before they say a word about it. */
+  /** Workers that die while holding a message, before they report anything about it. */
   async function killReceivers(): Promise<void> {
     const command = new ReceiveMessageCommand({ QueueUrl: queueUrls.http, VisibilityTimeout: LEASE_MS / 1000 });
     for (let delivery = 1; delivery <= MAX_RECEIVES; delivery += 1) {
@@ -79,7 +79,7 @@ async function setUp({ mayWork = true, claim }: { mayWork?: boolean; claim?: Lea
   return { clock, queue, ledger, events, heard, errors, drain, dispatch, killReceivers, reap, claimNow, statuses };
 }
 
-test('an item that is found among the dead three times ends as poison, and its neighbours go on', async () => {
+test('an item found among the dead letters three times ends as poison, and its neighbours go on', async () => {
   const { clock, queue, ledger, heard, drain, dispatch, killReceivers, reap, claimNow, statuses } = await setUp();
   for (const round of [1, 2, 3]) {
     await dispatch();
@@ -104,7 +104,7 @@ test('an item that is found among the dead three times ends as poison, and its n
   assert.deepEqual(await statuses(), ['failed', 'success', 'success']);
 });
 
-test('a dead letter of a batch that is gone, or in somebody’s hands, is thrown away and charges nobody', async () => {
+test('a dead letter of a batch that is gone, or is held by a worker, is discarded and charges no item', async () => {
   const { clock, queue, ledger, heard, drain, dispatch, killReceivers, claimNow, reap } = await setUp();
   const held = await claimNow(await dispatch());
   await killReceivers();
@@ -162,7 +162,7 @@ test('a lane whose dead letters cannot be read does not keep those of the other 
   close();
 });
 
-test('whoever does not lead leaves dead letters alone', async () => {
+test('a controller that does not lead leaves dead letters alone', async () => {
   const { queue, drain, dispatch, killReceivers } = await setUp({ mayWork: false });
   const ref = await dispatch();
   await killReceivers();

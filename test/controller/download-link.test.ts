@@ -34,7 +34,7 @@ async function link(
   return made[0] ?? null;
 }
 
-test('a link is to the bytes for five minutes, under the name and type that a download has', async () => {
+test('a link gives access to the bytes for five minutes, under the name and type that a download has', async () => {
   assert.deepEqual(await link({}), {
     key: PAGE.key,
     options: { expiresSeconds: 300, fileName: 'a-html.html', contentType: 'text/html; charset=utf-8' },
@@ -44,7 +44,7 @@ test('a link is to the bytes for five minutes, under the name and type that a do
   assert.equal(odd?.options.fileName, '_Straße_5-html.html');
 });
 
-test('packed bytes are only for those who say that they unpack them', async () => {
+test('compressed bytes are only linked for clients that say they can decompress them', async () => {
   const unpacks = ['gzip', 'gzip, deflate, br', 'br;q=1.0, GZIP;q=0.5', '*', 'identity;q=0, *;q=0.1', 'gzip;q=0.001'];
   for (const acceptEncoding of unpacks) {
     assert.notEqual(await link({ encoding: 'gzip' }, { acceptEncoding }), null, acceptEncoding);
@@ -56,7 +56,7 @@ test('packed bytes are only for those who say that they unpack them', async () =
   }
 });
 
-test('a range is one of the bytes as they lie there, and so only for those that are not packed', async () => {
+test('a range refers to the stored bytes, so it only works for those that are not compressed', async () => {
   assert.equal(await link({ encoding: 'gzip' }, { acceptEncoding: 'gzip', range: 'bytes=0-3' }), null);
   assert.notEqual(await link({}, { range: 'bytes=0-3' }), null);
   assert.equal(await link({}, { range: 'bytes=0-3', ifRange: `"${SHA256}"` }), null);
@@ -67,7 +67,7 @@ test('a part of a segment has no link of its own', async () => {
   assert.equal(await link({ offset: 100, length: 10 }), null);
 });
 
-test('whoever has the bytes already is sent nowhere', async () => {
+test('a client that already has the bytes is not redirected', async () => {
   assert.equal(await link({}, { ifNoneMatch: `W/"${SHA256}"` }), null);
   assert.notEqual(await link({}, { ifNoneMatch: '"another"' }), null);
 });

@@ -42,7 +42,7 @@ const HARMLESS = {
   'Cross-Origin-Resource-Policy': 'same-origin',
 };
 
-test('an artifact is handed out whole, as a file to keep that is never run', async () => {
+test('an artifact is served whole, as a file to save that is never executed', async () => {
   const { status, headers, text } = await ask({});
   assert.deepEqual([status, text], [200, BODY.toString()]);
   assert.deepEqual(headers, {
@@ -56,7 +56,7 @@ test('an artifact is handed out whole, as a file to keep that is never run', asy
   });
 });
 
-test('a part of it comes with its place and its length', async () => {
+test('a part comes with its position and its length', async () => {
   const cases: readonly [range: string, place: string, text: string][] = [
     ['bytes=0-3', '0-3', '%PDF'],
     ['bytes=9-', '9-18', '0123456789'],
@@ -74,14 +74,14 @@ test('a part of it comes with its place and its length', async () => {
   }
 });
 
-test('several parts at once, and what is no range, are answered with all of it', async () => {
+test('several parts at once, and an invalid range, are answered with the whole artifact', async () => {
   for (const range of ['bytes=0-1,3-4', 'bytes=3-1', 'lines=1-2', 'nonsense']) {
     const { status, headers, text } = await ask({ range });
     assert.deepEqual([status, text, headers['Content-Range']], [200, BODY.toString(), undefined], range);
   }
 });
 
-test('a part beyond the end is refused with the size that there is', async () => {
+test('a part beyond the end is refused with the actual size', async () => {
   const { status, headers, body } = await ask({ range: 'bytes=19-' });
   assert.deepEqual([status, body, headers['Content-Range']], [416, null, 'bytes */19']);
   assert.equal(headers['Content-Length'], undefined);
@@ -89,14 +89,14 @@ test('a part beyond the end is refused with the size that there is', async () =>
   assert.deepEqual([empty.status, empty.headers['Content-Range']], [416, 'bytes */0']);
 });
 
-test('an empty artifact is one of no bytes', async () => {
+test('an empty artifact is served as zero bytes', async () => {
   for (const headers of [{}, { range: 'bytes=-5' }]) {
     const { status, text, headers: told } = await ask(headers, { body: new Uint8Array() });
     assert.deepEqual([status, text, told['Content-Length']], [200, '', '0']);
   }
 });
 
-test('whoever has the bytes already is told so, and gets none', async () => {
+test('a client that already has the bytes gets an answer that says so, without a body', async () => {
   const has = [ETAG, `W/${ETAG}`, `"other", ${ETAG}`, `"a,b",W/"x" , W/${ETAG}`, '*', ' * '];
   for (const ifNoneMatch of has) {
     const { status, headers, body } = await ask({ ifNoneMatch, range: 'bytes=0-1' });
@@ -112,7 +112,7 @@ test('whoever has the bytes already is told so, and gets none', async () => {
   for (const ifNoneMatch of hasNot) assert.equal((await ask({ ifNoneMatch })).status, 200, ifNoneMatch);
 });
 
-test('a part is given only to whoever has the rest of the same bytes', async () => {
+test('a part is only given to a client that has the rest of the same bytes', async () => {
   const range = 'bytes=0-3';
   assert.equal((await ask({ range, ifRange: ETAG })).status, 206);
   for (const ifRange of ['"other"', `W/${ETAG}`, 'Mon, 16 Nov 2026 00:00:00 GMT', '', '*']) {
@@ -172,7 +172,7 @@ test('the file is named after the item, whatever its id is', async () => {
   }
 });
 
-test('no id gets out of its name', async () => {
+test('no id escapes from the file name', async () => {
   await fc.assert(
     fc.asyncProperty(anyText({ maxLength: 100 }), async (itemId) => {
       const { headers } = await ask({}, { itemId });
@@ -189,7 +189,7 @@ test('no id gets out of its name', async () => {
   );
 });
 
-test('when the bytes are gone there is no answer', async () => {
+test('when the bytes are gone, there is no answer', async () => {
   const { artifact, store } = await given();
   await store.removeAll('job-1/');
   for (const range of [undefined, 'bytes=0-1']) {
@@ -197,7 +197,7 @@ test('when the bytes are gone there is no answer', async () => {
   }
 });
 
-test('fewer bytes than were recorded end in an error, and more are not sent', async () => {
+test('fewer bytes than were recorded end in an error, and surplus bytes are not sent', async () => {
   const { artifact, store } = await given();
   const torn = await download({ itemId: 'a', artifact: { ...artifact, size: 25 }, store, headers: {} });
   await assert.rejects(Array.fromAsync(torn?.body ?? []), /not as many as were recorded/);
@@ -219,7 +219,7 @@ test('fewer bytes than were recorded end in an error, and more are not sent', as
   assert.equal(sent, BODY.length);
 });
 
-test('only what is sent is read, and a reader who stops ends the reading', async () => {
+test('only what is sent is read, and a client that stops reading ends it', async () => {
   const { artifact } = await given();
   const asked: unknown[] = [];
   let ended = 0;

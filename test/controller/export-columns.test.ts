@@ -70,7 +70,7 @@ test('references are followed, and a schema that refers to itself comes to an en
   );
 });
 
-test('what is no schema names no fields', () => {
+test('a value that is not a schema names no fields', () => {
   for (const schema of [{}, { properties: [] }, { properties: null }, { anyOf: {} }, { $ref: 'http://x/y' }, []]) {
     assert.deepEqual(typesOf(schema), {});
   }
@@ -100,7 +100,7 @@ test('fields that were only seen have the type of their values', () => {
   );
 });
 
-test('there are a thousand columns of data at the most, those of the schema before those that were seen', () => {
+test('there are at most a thousand columns of data, those of the schema before those that were seen', () => {
   const fields = (count: number, prefix: string) =>
     Object.fromEntries(Array.from({ length: count }, (_, at) => [`${prefix}${at}`, true]));
   const namesOf = (known: number, seen: number) => {
@@ -149,7 +149,7 @@ test('nested fields have the type of the schema where it is certain, and end whe
     ...{ loose: 'json', byYear: 'json', pair: 'json', either: 'json', wide: 'json', empty: 'json' },
     tree: types['tree'],
   });
-  // It ends somewhere; where does not matter.
+  // It ends somewhere; the exact depth does not matter.
   assert.ok(JSON.stringify(types['tree']) !== undefined);
 });
 

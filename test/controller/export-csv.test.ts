@@ -22,7 +22,7 @@ async function recordsOf(items: readonly Scraped[], scraper: typeof SCRAPER | nu
   return parse(await bytesOf(jobOfList(items).parts, { format: 'csv', scraper }));
 }
 
-test('a row has its columns, those of the schemas first, and what fits in none as JSON in the last', async () => {
+test('a row has its columns, those of the schemas first, and whatever fits in none of them as JSON in the last', async () => {
   const attempt = { attempt: 1, tries: 1, startedAt: NOW, durationMs: 9, end: 'failed' } as const;
   const text = (
     await bytesOf(
@@ -80,7 +80,7 @@ test('the files of an item are in columns of their own', async () => {
   assert.deepEqual(record?.slice(8), ['j/items/a/html.html', '', 'j/items/a/document.pdf', '']);
 });
 
-test('pages that have names have a column each, and those that turn up late are in the last', async () => {
+test('named pages have a column each, and those that turn up late are in the last one', async () => {
   const page = { kind: 'page', size: 1, sha256: '', encoding: 'identity', contentType: 'text/html' } as const;
   const { parts } = jobOfItems(1001, (place) => ({
     artifacts: [{ ...page, name: place < 1000 ? 'taxes' : 'sales', key: `j/${place}` }],
@@ -100,7 +100,7 @@ test('a job without items is a header', async () => {
   );
 });
 
-test('a field that turns up after the first thousand rows is in the last column', async () => {
+test('a field that first appears after a thousand rows is in the last column', async () => {
   // The first item is left out, so that the thousandth row is not the last of a page.
   const { parts } = jobOfItems(1003, (place) => ({
     status: place === 0 ? 'pending' : 'success',
@@ -112,7 +112,7 @@ test('a field that turns up after the first thousand rows is in the last column'
   assert.deepEqual(records.at(1000)?.slice(9), ['1', '', '', '', '', '{"data":{"late-1001":2}}']);
 });
 
-test('rows that are heavy are looked at until they weigh eight megabytes', async () => {
+test('large rows are looked at until they add up to eight megabytes', async () => {
   const text = 'x'.repeat(3_000_000);
   const { parts } = jobOfItems(8, (place) => ({ json: JSON.stringify({ text, [`field-${place}`]: 1 }) }));
   const [header] = (await bytesOf(parts, { format: 'csv' })).toString().split('\r\n', 1);
@@ -125,7 +125,7 @@ test('text that a spreadsheet would take for a formula gets an apostrophe', () =
   for (const text of formulas) assert.equal(safeText(text), `'${text}`, JSON.stringify(text));
 });
 
-test('text that is no formula stays as it is, and so do plain numbers', () => {
+test('text that is not a formula stays as it is, and so do plain numbers', () => {
   const plain = [
     '',
     'SMITH',
@@ -172,7 +172,7 @@ test('names of fields are made safe like any text, quoted where they must be, an
   assert.deepEqual(record?.slice(8), ['A', '1', '2', '3', '4', '5', '6', '7', '8', '9', '10', '11', '', '', '', '']);
 });
 
-test('of ten thousand fields a thousand are columns, and the others are in the last', async () => {
+test('out of ten thousand fields, a thousand are columns and the others are in the last one', async () => {
   const fields = Array.from({ length: 10_000 }, (_, at) => `f${at}`);
   const data = Object.fromEntries(fields.map((field, at) => [field, at]));
   const [header, record] = await recordsOf([{ json: JSON.stringify(data), input: {} }]);
@@ -182,7 +182,7 @@ test('of ten thousand fields a thousand are columns, and the others are in the l
   assert.deepEqual({ ...Object.fromEntries(columns), ...more }, data);
 });
 
-test('half a character, which no file can hold, is told as JSON', async () => {
+test('half a character, which no file can hold, is written as JSON', async () => {
   const [, record] = await recordsOf([{ itemId: 'p\ud800', json: '{"a":"\\ud800","b":["\\udc00"]}' }]);
   assert.equal(record?.[0], 'p\ufffd');
   assert.deepEqual(record?.slice(9), ['', '["\\udc00"]', '', '', '', '{"item_id":"p\\ud800","data":{"a":"\\ud800"}}']);

@@ -40,7 +40,7 @@ const SCRAPER = { input: { type: 'object', properties: { apn: { type: 'string' }
 
 const NOTHING_USED = { requests: 0, bytes_up: 0, bytes_down: 0 };
 
-test('a line of JSONL is a child record in the place of its list, with the fields of its item', async () => {
+test('a line of JSONL is a child record in place of its list, with the fields of its item', async () => {
   const lines = (await bytesOf(jobOfList(ITEMS).parts, { explode: 'bills' })).toString().trimEnd().split('\n');
   assert.deepEqual(
     lines.map((line) => JSON.parse(line)),
@@ -108,7 +108,7 @@ test('entries that are not objects are a column with the name of the list', asyn
   }
 });
 
-test('what no column holds of a child record is in the last, and what is not a list says so', async () => {
+test('values of a child record that no column holds are in the last one, and a field that is not a list is reported as such', async () => {
   const { parts } = jobOfList([
     { json: '{"owner":7,"bills":[{"year":"last"},5]}', input: {} },
     { json: '{"owner":"X","bills":"none"}', input: {} },
@@ -119,7 +119,7 @@ test('what no column holds of a child record is in the last, and what is not a l
     rows.map((row) => [row['index'] ?? null, row['bills'] ?? null, JSON.parse(String(row['more'] ?? null))]),
     [
       [0, null, { data: { owner: 7, bills: { year: 'last' } } }],
-      // One that is not an object has a column of its own.
+      // An entry that is not an object has a column of its own.
       [1, 5, { data: { owner: 7 } }],
       [null, null, { data_problem: 'bills is not a list' }],
     ],
@@ -143,7 +143,7 @@ test('a field that is not a list is refused with the lists there are, and one th
   assert.equal(await problem([{ json: '{"sales":[1]}', input: {} }], 'sales', SCRAPER), null);
 });
 
-test('child records are streamed: a few items are read ahead, whatever their number', async () => {
+test('child records are streamed: only a few items are read ahead, however many there are', async () => {
   const bills = JSON.stringify({ bills: Array.from({ length: 250 }, (_, year) => ({ year })) });
   const { parts, asked } = jobOfItems(200, () => ({ json: bills, input: {} }));
   let rows = 0;

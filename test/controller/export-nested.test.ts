@@ -64,7 +64,7 @@ test('lists and objects have the types of the schema, down to their leaves', asy
   );
 });
 
-test('what is nested comes back as it was: empty lists, missing fields and nulls inside', async () => {
+test('nested values come back as they were: empty lists, missing fields and nulls inside', async () => {
   const data = [
     {
       bills: [
@@ -91,7 +91,7 @@ test('what is nested comes back as it was: empty lists, missing fields and nulls
   );
 });
 
-test('what does not fit its type is in the last column, whole', async () => {
+test('a value that does not fit its type is in the last column, whole', async () => {
   const odd = [
     { bills: [{ year: 'last' }] },
     { bills: [{ year: 1, fee: 2 }] },
@@ -106,7 +106,7 @@ test('what does not fit its type is in the last column, whole', async () => {
   );
 });
 
-test('without a schema the first results say what the types are', async () => {
+test('without a schema, the first results determine the types', async () => {
   const { rows } = await read([{ sales: [{ price: 1 }] }, { sales: [{ price: 2.5, deed: 'D' }] }], null);
   assert.deepEqual(
     rows.map((row) => plain(row['sales'])),
@@ -114,14 +114,14 @@ test('without a schema the first results say what the types are', async () => {
   );
 });
 
-test('fields that are called like parts of an object are fields', async () => {
+test('fields named like parts of an object are ordinary fields', async () => {
   const hostile = JSON.parse('{"a":{"__proto__":1,"constructor":"c","toString":true}}');
   const { rows } = await read([hostile, JSON.parse('{"a":{"constructor":"d"}}')], null);
   const { constructor: text, toString: flag } = rows[1]?.['a'] ?? {};
   assert.deepEqual([text, flag ?? null], ['d', null]);
 });
 
-test('whatever the data are, a reader finds every value of them', async () => {
+test('whatever the data are, a reader finds every value in them', async () => {
   const leaf = fc.oneof(fc.string(), fc.integer(), fc.boolean(), fc.constant(null));
   const value = fc.oneof(
     leaf,

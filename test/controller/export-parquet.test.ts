@@ -105,7 +105,7 @@ test('columns have the types of the schema, and a value of another type is in th
   ]);
 });
 
-/** Readers give nothing as undefined here and null there. */
+/** Readers return a missing value as undefined in some places and null in others. */
 function plain(rows: readonly Readonly<Record<string, unknown>>[]) {
   return rows.map((row) => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, value ?? null])));
 }
@@ -118,7 +118,7 @@ test('a job without items is a file with columns and without rows', async () => 
   assert.deepEqual(await parquetReadObjects({ file }), []);
 });
 
-test('rows of several row groups come back in their order, also where columns are empty or alike', async () => {
+test('rows of several row groups come back in order, even where columns are empty or alike', async () => {
   const count = 12_345;
   const { parts } = jobOfItems(count, (place) => ({
     json: JSON.stringify({ owner: `owner ${place}`, total: place / 4, paid: place % 3 === 0, year: 2025 }),
@@ -145,7 +145,7 @@ test('rows of several row groups come back in their order, also where columns ar
 });
 
 test('a row group of large rows ends after some megabytes, and its bytes are there before the last row is read', async () => {
-  // What cannot be compressed, and is not the same in two rows.
+  // A text that cannot be compressed, and is not the same in two rows.
   const noise = Array.from({ length: 1200 }, (_, at) => hash('sha512', String(at), 'base64')).join('');
   const text = (place: number) => noise.slice(place, place + 100_000);
   const { parts, asked } = jobOfItems(150, (place) => ({ json: JSON.stringify({ text: text(place) }) }));
@@ -169,7 +169,7 @@ test('a row group of large rows ends after some megabytes, and its bytes are the
   );
 });
 
-test('a row group is written column by column, with a turn for others after each', async () => {
+test('a row group is written column by column, and other tasks get a turn after each', async () => {
   const { parts } = jobOfItems(5000, (place) => ({ input: { a: `${place}` } }));
   let turns = 0;
   const clock = {
@@ -196,7 +196,7 @@ test('columns with hostile names come back under them', async () => {
   ]);
 });
 
-test('of ten thousand fields a thousand are columns, and the others are in the last', async () => {
+test('out of ten thousand fields, a thousand are columns and the others are in the last one', async () => {
   const data = Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`f${at}`, at]));
   const file = await fileOf(jobOfList([{ json: JSON.stringify(data), input: {} }]).parts);
   const [first, ...others] = parquetSchema(parquetMetadata(file)).children.slice(8, -4);

@@ -7,7 +7,7 @@ import { digest } from '../../src/main/digest.ts';
 import { itemOf } from '../domain/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 
-/** Jobs to export that are only thought of: items by their place, and files by their key. */
+/** Imaginary jobs to export: items by their position, and files by their key. */
 
 export function dataAt(key: string, size = 1): StoredArtifact {
   return { kind: 'data', key, size, sha256: '', encoding: 'identity', contentType: 'application/json' };
@@ -15,7 +15,7 @@ export function dataAt(key: string, size = 1): StoredArtifact {
 
 /** An item whose data is this. */
 export interface Scraped extends Partial<ItemRecord> {
-  /** What lies in its file. */
+  /** The content of its file. */
   readonly json?: string;
 }
 

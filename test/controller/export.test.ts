@@ -40,7 +40,7 @@ test('a line of JSONL is a row, whatever is in it', async () => {
   ]);
 });
 
-test('a filter keeps what succeeded, or what failed, and all is every item whatever its status', async () => {
+test('a filter keeps what succeeded, or what failed, and "all" means every item regardless of its status', async () => {
   const statuses = ['success', 'failed', 'skipped', 'cancelled', 'pending', 'queued', 'in_progress'] as const;
   const attempt = { attempt: 1, tries: 1, startedAt: NOW, durationMs: 9, end: 'failed' } as const;
   const attempts = [{ ...attempt, failure: failure('blocked', 'no entry') }];
@@ -61,7 +61,7 @@ test('an export is named after its job, in characters that every disk and header
   assert.equal(nameOf('x'.repeat(200), 'jsonl', 'all'), `${'x'.repeat(100)}.jsonl`);
 });
 
-test('chunks are of 64 to 256 KiB, but for the last one, also where one row is larger', async () => {
+test('chunks are 64 to 256 KiB, except for the last one, even where one row is larger', async () => {
   const json = JSON.stringify({ text: 'é'.repeat(300_000) });
   const { parts } = jobOfItems(4000, (place) => (place === 3 ? { json } : { input: { note: 'n'.repeat(200) } }));
   for (const format of ['jsonl', 'csv'] as const) {
@@ -69,12 +69,12 @@ test('chunks are of 64 to 256 KiB, but for the last one, also where one row is l
     const chunks = await Array.fromAsync(body);
     assert.ok(chunks.length > 8, `${chunks.length}`);
     for (const { byteLength } of chunks) assert.ok(byteLength <= 256 * 1024, `${byteLength}`);
-    // What is left of a large row, and of all rows, may be small.
+    // The rest of a large row, and of all rows, may be small.
     assert.ok(chunks.filter(({ byteLength }) => byteLength < 64 * 1024).length <= 2);
   }
 });
 
-test('others have their turn while an export runs, also where it finds nothing', async () => {
+test('other tasks get a turn while an export runs, even where it finds nothing', async () => {
   for (const format of FORMATS) {
     const { parts, asked } = jobOfItems(20_000, () => ({ status: 'pending' }));
     let turns = 0;
@@ -90,7 +90,7 @@ test('others have their turn while an export runs, also where it finds nothing',
   }
 });
 
-test('a reader that stops ends the export at once, before the first chunk as well as after', async () => {
+test('a reader that stops ends the export at once, both before and after the first chunk', async () => {
   for (const format of FORMATS) {
     const { parts, asked } = jobOfItems(1_000_000, () => ({ json: '{"a":1}' }));
     const { body } = exportJob(parts, { jobId: 'job-1' }, { ...AS_USUAL, format });
@@ -112,7 +112,7 @@ test('a reader that stops ends the export at once, before the first chunk as wel
   assert.ok(asked.files <= files + 64, 'reads go on');
 });
 
-test('what the ledger says when it fails reaches the reader, and the file does not look whole', async () => {
+test('an error of the ledger reaches the reader, and the file does not look complete', async () => {
   const { parts } = jobOfItems(1000, () => ({}));
   let calls = 0;
   const ledger: typeof parts.ledger = {
@@ -158,7 +158,7 @@ test('a job in a real ledger, with its data in real files, is exported whole', a
   assert.equal(linesOf(await bytesOf(parts, { filter: 'success' })).length, 225);
 });
 
-test('an export whose job is deleted meanwhile breaks off, instead of ending like a whole one', async () => {
+test('an export whose job is deleted meanwhile breaks off instead of ending like a complete one', async () => {
   const { parts } = jobOfItems(2000, () => ({}));
   let asked = 0;
   const isStillThere = async () => {

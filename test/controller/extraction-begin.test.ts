@@ -8,7 +8,7 @@ import { failedOn, failedWith, SCRAPED, SKIPPED, scrapedWith } from '../support/
 import { deleteJob } from '../support/delete-job.ts';
 import { onlyNamed, openDesk, pageOf } from './extraction-support.ts';
 
-test('a re-extraction is a job of the pages that an older one kept, and starts when all of them are in it', async (t) => {
+test('a re-extraction is a job made of the pages that an older one kept, and starts when all of them are in it', async (t) => {
   const { givenJob, begin, ledger } = await openDesk(t);
   const policy = { throttling: { min_delay_between_items_seconds: 5, max_requests_per_second: 1, adaptive: true } };
   await givenJob(6, (item) => {
@@ -89,7 +89,7 @@ test('an item that failed and succeeds between two readings of the job is read o
   );
 });
 
-test('without an id of its own a job gets one, and a page without metadata is read all the same', async (t) => {
+test('a job without an id of its own gets one, and a page without metadata is read all the same', async (t) => {
   const { givenJob, begin, ledger, jobs } = await openDesk(t);
   await givenJob(1, ({ itemId }) => ({ html: itemId }));
   const answer = await begin({ job_id: undefined });
@@ -98,7 +98,7 @@ test('without an id of its own a job gets one, and a page without metadata is re
   assert.equal((await allItems(ledger, answer.job.jobId))[0]?.source?.metadata, null);
 });
 
-test('the page on which an item failed is no page to read: it may be a login form, or a block', async (t) => {
+test('the page on which an item failed is not read: it may be a login form, or a block page', async (t) => {
   const { givenJob, begin } = await openDesk(t);
   const seen = { failed_page: '<form id="login">', visit: {}, failure: failure('blocked', 'no') };
   await givenJob(2, (item) => (item.itemId === 'p-0' ? seen : pageOf(item)));
@@ -107,7 +107,7 @@ test('the page on which an item failed is no page to read: it may be a login for
   assert.deepEqual([answer.job.counts.total, answer.withoutPage], [1, 1]);
 });
 
-test('what cannot be read is said, and no job is left behind', async (t) => {
+test('an impossible re-extraction is refused with the reason, and leaves no job', async (t) => {
   const { givenJob, begin, jobs } = await openDesk(t);
   assert.deepEqual(await begin(), { kind: 'missing' });
   await givenJob(2, () => ({ data: {} }));
@@ -148,7 +148,7 @@ test('a job that kept no page, one that still runs and one that is a re-extracti
   assert.ok(!(await jobs()).includes('other'));
 });
 
-test('one that dies on the way leaves a held job, which the same call completes, each item once', async (t) => {
+test('a call that dies halfway leaves a held job, which the same call completes, each item once', async (t) => {
   const { givenJob, begin, ledger } = await openDesk(t);
   await givenJob(2500, onlyNamed);
   let chunks = 0;
@@ -174,7 +174,7 @@ test('one that dies on the way leaves a held job, which the same call completes,
   );
 });
 
-test('a call that only lost its answer is told the same again, and two at once make one job', async (t) => {
+test('a call whose answer was lost gets the same answer again, and two at once make one job', async (t) => {
   const { givenJob, begin, ledger } = await openDesk(t);
   await givenJob(1200, (item) => (item.itemId === 'p-7' ? SCRAPED : onlyNamed(item)));
   const [one, two] = await Promise.all([begin(), begin()]);
@@ -200,7 +200,7 @@ test('an id that belongs to something else is refused: another job, other settin
   assert.equal((await jobOf(ledger, 'new')).scraperVersion, '2.0.0');
 });
 
-test('a job that was cancelled while it was made stays so', async (t) => {
+test('a job that was cancelled while it was being created stays cancelled', async (t) => {
   const { givenJob, begin, ledger } = await openDesk(t);
   await givenJob(1500, onlyNamed);
   const cancels = { at: async () => void (await ledger.changeJob('new', { kind: 'cancel' }, 1)) };

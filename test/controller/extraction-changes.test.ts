@@ -20,7 +20,7 @@ async function openBook(t: TestContext) {
     const changes = await book.changesOf(await jobOf(ledger, jobId));
     return changesSchema.strict().parse(changes);
   };
-  /** The answer once there is no more to come. */
+  /** The answer once it is complete. */
   const complete = async (book: ChangeBook): Promise<ChangesAnswer> => {
     for (;;) {
       const changes = await ask(book);
@@ -41,7 +41,7 @@ function parcel({ itemId }: { readonly itemId: string }) {
   return { owner: `owner of ${itemId}`, city: 'X', tax: null, bills: [{ amount: 1 }, { amount: 2 }] };
 }
 
-test('fields that a newer parse reads otherwise are told with their items and examples', async (t) => {
+test('fields that a newer parse reads differently are reported with their items and examples', async (t) => {
   const { givenJob, begin, carryOut, open, complete, store } = await openBook(t);
   await givenJob(10, (item) => pageOf(item, parcel(item)));
   await begin();
@@ -70,7 +70,7 @@ test('fields that a newer parse reads otherwise are told with their items and ex
   await book.close();
 });
 
-test('it is made once: whoever asks later, in another process, gets what was kept', async (t) => {
+test('the comparison is made once: a caller that asks later, in another process, gets the stored one', async (t) => {
   const { givenJob, begin, carryOut, open, complete, ask, replace, store } = await openBook(t);
   await givenJob(3, (item) => pageOf(item, parcel(item)));
   await begin();
@@ -92,7 +92,7 @@ test('it is made once: whoever asks later, in another process, gets what was kep
   assert.deepEqual(await ask(watched), { ...changes, replaced: true });
 });
 
-test('always the older job’s own data are compared, also when others stand for them by now', async (t) => {
+test('the older job’s own data are always compared, even when other data have replaced them by now', async (t) => {
   const { givenJob, begin, carryOut, open, complete, replace } = await openBook(t);
   await givenJob(3, (item) => pageOf(item, parcel(item)));
   await begin({ job_id: 'between' });
@@ -106,7 +106,7 @@ test('always the older job’s own data are compared, also when others stand for
   await book.close();
 });
 
-test('before the job is over there is nothing to tell, and while it is compared one sees how far', async (t) => {
+test('before the job is over there is nothing to report, and during the comparison its progress is visible', async (t) => {
   const { givenJob, begin, carryOut, open, ask, complete, store, ledger } = await openBook(t);
   await givenJob(250, (item) => ({ html: 'x', data: { seq: item.seq } }));
   assert.equal(await open().changesOf(await jobOf(ledger, 'old')), null);
@@ -142,7 +142,7 @@ test('before the job is over there is nothing to tell, and while it is compared 
   await slow.close();
 });
 
-test('one that was stopped is begun anew, and a retry makes what was kept out of date', async (t) => {
+test('a comparison that was stopped starts over, and a retry makes the stored one out of date', async (t) => {
   const { givenJob, begin, carryOut, open, complete, ask, ledger, clock, store } = await openBook(t);
   await givenJob(3, (item) => pageOf(item, parcel(item)));
   await begin();
@@ -163,7 +163,7 @@ test('one that was stopped is begun anew, and a retry makes what was kept out of
   await book.close();
 });
 
-test('files that are missing, damaged or too large are told in the place of a field', async (t) => {
+test('files that are missing, damaged or too large are reported in place of a field', async (t) => {
   const { givenJob, begin, carryOut, open, complete, store } = await openBook(t);
   await givenJob(4, (item) => pageOf(item, parcel(item)));
   await begin();
@@ -185,7 +185,7 @@ test('files that are missing, damaged or too large are told in the place of a fi
   await book.close();
 });
 
-test('without the older job there is nothing to compare with; an error is told, and the next question begins anew', async (t) => {
+test('without the older job there is nothing to compare with; an error is reported, and the next request starts over', async (t) => {
   const { givenJob, begin, carryOut, open, complete, ask, store, ledger, errors } = await openBook(t);
   await givenJob(1, (item) => pageOf(item, parcel(item)));
   await begin();

@@ -10,7 +10,7 @@ function told(before: unknown, after: unknown): string[] {
   return fieldDifferences(before, after).map(text);
 }
 
-test('a field is different, new or gone, and null is nothing', () => {
+test('a field is different, new or gone, and null counts as missing', () => {
   const before = { same: 1, owner: 'A', gone: 1, lost: 1, was: null };
   const after = { was: 2, lost: null, owner: 'B', same: 1, added: 0 };
   assert.deepEqual(told(before, after), [
@@ -24,7 +24,7 @@ test('a field is different, new or gone, and null is nothing', () => {
   assert.deepEqual(told({ a: 1, b: 2 }, { b: 2, a: 1 }), [], 'the order of the fields says nothing');
 });
 
-test('fields below others have a path, and of a list all values are told', () => {
+test('nested fields have a path, and all values of a list are reported', () => {
   assert.deepEqual(told({ address: { city: 'X', zip: 1 } }, { address: { city: 'Y', zip: 1 } }), [
     'address.city changed "X" → "Y"',
   ]);
@@ -40,7 +40,7 @@ test('a value that moved to another element of a list is different', () => {
   ]);
 });
 
-test('what was empty and has fields now is told by those fields alone', () => {
+test('a value that was empty and has fields now is reported by those fields alone', () => {
   for (const empty of [{ bills: null }, { bills: [] }, {}]) {
     assert.deepEqual(told(empty, { bills: [{ amount: 1 }] }), ['bills[].amount added null → [1]']);
     assert.deepEqual(told({ bills: [{ amount: 1 }] }, empty), ['bills[].amount removed [1] → null']);
@@ -53,14 +53,14 @@ test('what was empty and has fields now is told by those fields alone', () => {
   assert.deepEqual(told({ bills: null }, { bills: [] }), ['bills added null → []']);
 });
 
-test('data that are no object are one field, and names are only names', () => {
+test('data that are not an object are one field, and special names are ordinary names', () => {
   assert.deepEqual(told('a', 'b'), ['(whole) changed "a" → "b"']);
   assert.deepEqual(told(JSON.parse('{"__proto__":{"x":1}}'), JSON.parse('{"__proto__":{"x":2}}')), [
     '__proto__.x changed 1 → 2',
   ]);
 });
 
-test('hostile data cost a bounded list: deep ones are compared as a whole, long names are cut, many fields are others', () => {
+test('hostile data yield a bounded list: deep values are compared as a whole, long names are cut, excess fields become others', () => {
   const deep = (end: number) => JSON.parse(`${'{"a":'.repeat(100)}${end}${'}'.repeat(100)}`);
   assert.deepEqual(
     fieldDifferences(deep(1), deep(2)).map(({ field }) => field),
@@ -96,7 +96,7 @@ test('a tally counts items, not differences, and shows three of each field', () 
   assert.deepEqual(fields[2]?.examples[1], { item_id: 'item-2', before: 1, after: 2 });
 });
 
-test('a tally is bounded: five hundred fields and one for all others, and examples are cut', () => {
+test('a tally is bounded: five hundred fields, one more for all others, and examples are cut', () => {
   const tally = new ChangeTally();
   const wide = (value: unknown) => Object.fromEntries(Array.from({ length: 600 }, (_, index) => [`f${index}`, value]));
   for (const item of ['1', '2']) tally.add(item, fieldDifferences(wide('a'.repeat(1000)), wide(['b'.repeat(1000)])));

@@ -20,13 +20,13 @@ type Desk = Awaited<ReturnType<typeof openDesk>>;
 
 const BROKEN = failure('structure_changed', 'nothing matches #owner');
 
-/** What an attempt leaves whose parse failed. */
+/** What an attempt whose parse failed leaves. */
 function brokenPage(item: LeasedItem) {
   const { html, metadata } = pageOf(item);
   return { html, metadata, failure: BROKEN };
 }
 
-/** Items whose number can be divided by three fail with a page, and those after them without one; a newer parse reads all. */
+/** Items whose number is divisible by three fail with a page, the ones after them without; a newer parse reads all. */
 async function extracted(desk: Desk, count = 6): Promise<void> {
   await desk.givenJob(count, (item) => {
     if (item.seq % 3 === 1) return failedWith('timeout');
@@ -128,11 +128,11 @@ test('failed items whose pages a newer parse could read count as successes, in c
   await checkBooks(ledger, 'old');
 });
 
-test('a failed item stands in the index with its page, and a check of the results looks at it', async (t) => {
+test('a failed item is in the index with its page, and a check of the results looks at it', async (t) => {
   const desk = await openDesk(t);
   const { ledger, store, digest } = desk;
   await desk.givenJob(1, brokenPage);
-  // So that a real index is written.
+  // With this, a real index is written.
   await change(ledger, 'old', { kind: 'replace-results', by: 'one-that-is-gone' });
   assert.equal(await finisherOf(desk).runOnce(), 1);
   const part = JSON.parse(Buffer.from((await store.get('old/manifests/errors/part-0.json')) ?? []).toString());
@@ -144,7 +144,7 @@ test('a failed item stands in the index with its page, and a check of the result
   assert.ok(checked.kind === 'checked' && checked.checked.artifacts === 2 && checked.problemCount === 0);
 });
 
-test('a recovery that dies on the way is ended by the next one, and until then the books are right', async (t) => {
+test('a recovery that dies halfway is finished by the next one, and until then the counts are right', async (t) => {
   const desk = await openDesk(t);
   const { ledger } = desk;
   await extracted(desk, 1500);
@@ -168,7 +168,7 @@ test('a recovery that dies on the way is ended by the next one, and until then t
   await checkBooks(ledger, 'old');
 });
 
-test('an item that was fetched again since keeps what that brought', async (t) => {
+test('an item that was fetched again since then keeps what that brought', async (t) => {
   const desk = await openDesk(t);
   const { ledger, clock } = desk;
   await extracted(desk);
@@ -186,7 +186,7 @@ test('an item that was fetched again since keeps what that brought', async (t) =
   ]);
 });
 
-test('others put in place later take nothing away, and what items have their data from must not be deleted', async (t) => {
+test('re-extractions applied later take nothing away, and a job that items have their data from must not be deleted', async (t) => {
   const desk = await openDesk(t);
   const { ledger } = desk;
   await extracted(desk);
@@ -209,7 +209,7 @@ test('others put in place later take nothing away, and what items have their dat
   assert.match((await why('newer')) ?? '', /^its data replace/);
 });
 
-test('a re-extraction whose own failures are tried again recovers what it can read then', async (t) => {
+test('a re-extraction whose own failures are retried recovers what it can read then', async (t) => {
   const desk = await openDesk(t);
   const { ledger, clock } = desk;
   await desk.givenJob(2, brokenPage);

@@ -15,7 +15,7 @@ import { type MemoryLedger, openMemoryLedger } from '../support/memory/ledger.ts
 import { openMemoryRecordings } from '../support/memory/recordings.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
 
-/** Two callers of one ledger, whose calls take effect in the order that `schedule` says: 0 for the first, 1 for the other. */
+/** Two callers of one ledger, whose calls take effect in the order of `schedule`: 0 is the first one, 1 the other. */
 class Turns {
   readonly #waiting: [(() => void) | null, (() => void) | null] = [null, null];
   readonly #schedule: readonly number[];
@@ -46,7 +46,7 @@ class Turns {
     this.#next();
   }
 
-  /** When both want something, or are over. */
+  /** Lets a caller go on once each of the two wants something or is over. */
   #next(): void {
     const isReady = ([0, 1] as const).every((who) => this.#isOver[who] || this.#waiting[who] !== null);
     if (!isReady) return;
@@ -84,7 +84,7 @@ async function extracted(): Promise<MemoryLedger> {
   return ledger;
 }
 
-/** Every way to choose `ones` of so many places. */
+/** Every way to choose `ones` out of this many places. */
 function* choices(places: number, ones: number): Generator<readonly number[]> {
   if (ones > places) return;
   if (places === 0) {
@@ -120,7 +120,7 @@ async function race(schedule: readonly number[]) {
   return { answer: answer.kind, old: await jobOf(ledger, 'old'), next: await ledger.job('new') };
 }
 
-test('a re-extraction that is deleted while it is put in place is there and stands, or is gone and does not', async () => {
+test('a re-extraction that is deleted while it is being applied either exists and replaces the data, or is gone and does not', async () => {
   const ends = new Map<string, number>();
   for (const schedule of choices(12, 7)) {
     const { answer, old, next } = await race(schedule);
@@ -138,7 +138,7 @@ test('a re-extraction that is deleted while it is put in place is there and stan
   );
 });
 
-test('the data of a job that has the id of a re-extraction which is gone do not stand for others', async () => {
+test('the data of a job that has the id of a deleted re-extraction do not replace those of others', async () => {
   const ledger = await extracted();
   await replaceResults({ ledger, clock: new FakeClock({ now: NOW }) }, 'new');
   const dataKey = async () => {

@@ -19,7 +19,7 @@ type Desk = Awaited<ReturnType<typeof openDesk>>;
 
 const ALL = { status: null, errorType: null };
 
-/** An old job of six, one of which failed and one of which kept no page; of the others, p-4 is not readable any more. */
+/** An old job of six items: p-1 failed, p-3 kept no page, and the page of p-4 can no longer be read. */
 async function extracted(desk: Desk): Promise<void> {
   await desk.givenJob(6, (item) => {
     if (item.itemId === 'p-1') return failedWith('not_found');
@@ -51,7 +51,7 @@ const REPLACED = [
   'new/items/p-5/data.json',
 ];
 
-test('data of a re-extraction stand for the old ones where there are some; all else of an item stays its own', async (t) => {
+test('data of a re-extraction replace the old ones where there are any; everything else about an item stays its own', async (t) => {
   const desk = await openDesk(t);
   const { ledger } = desk;
   await extracted(desk);
@@ -86,7 +86,7 @@ test('data of a re-extraction stand for the old ones where there are some; all e
   );
 });
 
-test('the version told of data is that of the scraper which read them last', async (t) => {
+test('the version reported for data is that of the scraper that read them last', async (t) => {
   const desk = await openDesk(t);
   const { ledger, clock } = desk;
   await ledger.createJob(newJob({ jobId: 'old' }), newItems(2), clock.now());
@@ -131,7 +131,7 @@ test('a job whose results are its own is read from the ledger itself', async (t)
   assert.equal(currentItems(ledger, await givenJob(1, pageOf)), ledger);
 });
 
-test('a job deleted in spite of all leaves the old data where they were', async (t) => {
+test('a job deleted in spite of the check leaves the old data where they were', async (t) => {
   const desk = await openDesk(t);
   await extracted(desk);
   await desk.replace();
@@ -139,7 +139,7 @@ test('a job deleted in spite of all leaves the old data where they were', async 
   assert.ok(dataKeys(await itemsNow(desk.ledger)).every((key) => key === null || key.startsWith('old/')));
 });
 
-test('pages of both jobs are read side by side: a lookup for a page, not one for an item', async (t) => {
+test('pages of both jobs are read side by side, with one lookup per page instead of one per item', async (t) => {
   const desk = await openDesk(t);
   const { ledger } = desk;
   await desk.givenJob(1000, (item) => (item.seq % 10 === 0 ? failedWith('not_found') : onlyNamed(item)));
@@ -162,7 +162,7 @@ test('pages of both jobs are read side by side: a lookup for a page, not one for
   assert.ok(calls.item <= 6 && calls.itemsAt <= 6 && calls.job === 1, JSON.stringify(calls));
 });
 
-test('the order of a re-extraction is a hope, not a promise', async (t) => {
+test('the order of a re-extraction is expected but not relied on', async (t) => {
   const desk = await openDesk(t);
   const { ledger, clock } = desk;
   await desk.givenJob(30, (item) => pageOf(item));
@@ -196,7 +196,7 @@ test('the order of a re-extraction is a hope, not a promise', async (t) => {
   );
 });
 
-test('only what is completed and is a re-extraction replaces results, and twice is once', async (t) => {
+test('only a completed re-extraction replaces results, and doing it twice is the same as once', async (t) => {
   const desk = await openDesk(t);
   const { ledger, clock } = desk;
   assert.deepEqual(await desk.replace(), { kind: 'missing' });
@@ -239,7 +239,7 @@ test('a job whose data replace those of another must not be deleted', async (t) 
   assert.equal(await why('newer'), null);
 });
 
-test('the index of a replaced job is made anew, and all that it names is there', async (t) => {
+test('the index of a replaced job is created again, and everything that it names exists', async (t) => {
   const desk = await openDesk(t);
   const { ledger, store, digest } = desk;
   const finisher = new Finisher({
@@ -278,7 +278,7 @@ test('the index of a replaced job is made anew, and all that it names is there',
   );
 });
 
-test('results that are replaced while the index is being written make it void', async (t) => {
+test('results that are replaced while the index is being written make that index void', async (t) => {
   const desk = await openDesk(t);
   const { ledger } = desk;
   await extracted(desk);
@@ -306,7 +306,7 @@ test('results that are replaced while the index is being written make it void', 
   assert.match(Buffer.from(part ?? []).toString(), /new\/items\/p-0\/data\.json/);
 });
 
-test('items of a re-extraction that failed can be tried again, and then they count, too', async (t) => {
+test('failed items of a re-extraction can be retried, and then they count, too', async (t) => {
   const desk = await openDesk(t);
   const { ledger, clock } = desk;
   await extracted(desk);

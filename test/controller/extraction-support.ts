@@ -23,12 +23,12 @@ export const digest = (text: string) => hash('sha256', text);
 /** What an attempt kept of an item: a value as JSON, or the text of a page. */
 export type Kept = Partial<Record<ArtifactKind, unknown>>;
 
-/** With a failure, what was kept is that of a failed item. */
+/** If set, what was kept belongs to a failed item. */
 export interface Failing {
   readonly failure?: Failure;
 }
 
-/** A real ledger and real files, and workers whose hands the test is. */
+/** A real ledger and real files, with the test doing the work of the workers. */
 export async function openDesk(t: TestContext) {
   const dataDir = dataDirOf(t);
   const clock = new FakeClock();
@@ -61,7 +61,10 @@ export async function openDesk(t: TestContext) {
     return failure === undefined ? { kind: 'scraped', artifacts } : { kind: 'failed', failure, artifacts };
   };
 
-  /** Carries out all that is pending of a job; `work` gives what is kept of an item, or how it failed. By this version, or one that is not known. */
+  /**
+   * Carries out everything that is pending in a job, with this version or an unknown one; `work` returns what is kept
+   * of an item, or how it failed.
+   */
   const carryOut = async (
     jobId: string,
     work: (item: LeasedItem) => (Kept & Failing) | Outcome,
@@ -121,7 +124,7 @@ export function pageOf({ itemId }: LeasedItem, data: object = { owner: `owner of
   return { html: `<p>${itemId}</p>`, data, metadata: { job_id: 'old', url: `https://county.example/${itemId}` } };
 }
 
-/** The same without files, where there are many and nobody reads them. */
+/** The same without files, for many pages that are never read. */
 export function onlyNamed({ itemId }: LeasedItem): Outcome {
   return { kind: 'scraped', artifacts: [storedArtifact(`old/items/${itemId}/html.html`)] };
 }

@@ -16,7 +16,7 @@ import { FakeClock } from '../support/fake-clock.ts';
 import { openMemoryLedger } from '../support/memory/ledger.ts';
 import { openMemoryStepRecords } from '../support/memory/step-records.ts';
 
-/** The feed behind a real server: what a route does with it, and nothing else. */
+/** The feed served by a real HTTP server, which does what a route does with it and nothing else. */
 async function serve(t: TestContext) {
   const clock = new FakeClock();
   const ledger = openMemoryLedger();
@@ -63,7 +63,7 @@ function hear(response: IncomingMessage, kind: string): Promise<Record<string, u
   return promise;
 }
 
-test('a client that hangs up watches no more', { timeout: 120_000 }, async (t) => {
+test('a client that hangs up is no longer a watcher', { timeout: 120_000 }, async (t) => {
   const { feeds, answers, connect } = await serve(t);
   const response = await connect();
   await hear(response, 'progress');
@@ -84,7 +84,7 @@ test('closing the feeds ends the answers properly', { timeout: 120_000 }, async 
   assert.equal(response.complete, true);
 });
 
-test('a client that stops reading costs the server no memory, and learns what it missed when it goes on', {
+test('a client that stops reading costs the server no memory, and learns what it missed when it continues', {
   timeout: 120_000,
 }, async (t) => {
   const { clock, events, answers, connect } = await serve(t);

@@ -31,7 +31,7 @@ function setUp({ maxJobs = 1000 } = {}) {
   return { clock, events, rates, settle, run, rateOf };
 }
 
-test('the rate is that of the time since the first item, which only starts the watch', async () => {
+test('the rate covers the time since the first item, which only starts the clock', async () => {
   const { rateOf, settle, run } = setUp();
   assert.equal(rateOf('job-1'), null);
   settle(100_000);
@@ -110,7 +110,7 @@ test('only so many jobs are followed: those that went silent go first, then the 
   assert.deepEqual([rates.size, rateOf('busy')], [3, null]);
 });
 
-test('a rate book that is closed listens no more', async () => {
+test('a closed rate book no longer listens', async () => {
   const { rates, settle } = setUp();
   rates.close();
   settle(1);

@@ -30,7 +30,7 @@ async function setUp({ items = 10, settings = {} as JobFeedsDeps['settings'] } =
   const clock = new FakeClock();
   const ledger = openMemoryLedger();
   const events = new EventStream();
-  // News of what a worker on another machine settled: they come after the counters show it, or never.
+  // News of what a worker on another machine settled: it comes after the counters show it, or never.
   const late: LedgerChange[] = [];
   let isElsewhere = false;
   let isSilent = false;
@@ -174,7 +174,7 @@ async function connect(feeds: JobFeeds, clock: FakeClock, lastEventId: string | 
   return Object.assign(client, { done });
 }
 
-test('a new watcher gets the time to wait before it comes again, and how the job stands', async () => {
+test('a new watcher learns how long to wait before reconnecting, and the current state of the job', async () => {
   const { feeds, clock } = await setUp();
   const client = await connect(feeds, clock);
   assert.equal(client.retryMs, 2000);
@@ -199,13 +199,13 @@ test('a new watcher gets the time to wait before it comes again, and how the job
     limit: 1000,
     max_limit: 1000,
   });
-  // Whoever is cut off in the middle of it gets all of it again.
+  // A client that is cut off in the middle of it gets all of it again.
   assert.equal(client.heard[0]?.id, undefined);
   assert.match(client.heard[1]?.id ?? '', /-0$/);
   assert.equal(feeds.watchers, 1);
 });
 
-test('outcomes, progress and another status are told once per tick, the first of them at once', async () => {
+test('outcomes, progress and a new status are sent once per tick, the first of them at once', async () => {
   const { feeds, clock, settle, reads } = await setUp();
   const client = await connect(feeds, clock);
   await clock.advance(1000);
@@ -231,7 +231,7 @@ test('outcomes, progress and another status are told once per tick, the first of
   assert.equal(reads.length - before, 2);
 });
 
-test('another status is told without waiting for the tick, with its reason', async () => {
+test('a new status is sent without waiting for the tick, with its reason', async () => {
   const { feeds, clock, settle, change } = await setUp();
   const client = await connect(feeds, clock);
   await clock.advance(1000);
@@ -246,7 +246,7 @@ test('another status is told without waiting for the tick, with its reason', asy
   assert.equal(reasonSchema.parse(client.last('status')['reason']).message, BY_USER.message);
 });
 
-test('that a job has begun is told without waiting for the tick', async () => {
+test('the start of a job is sent without waiting for the tick', async () => {
   const { feeds, clock, ledger } = await setUp();
   const client = await connect(feeds, clock);
   assert.equal(client.last('status')['status'], 'pending');
@@ -256,7 +256,7 @@ test('that a job has begun is told without waiting for the tick', async () => {
   assert.equal(client.last('status')['status'], 'in_progress');
 });
 
-test('of many outcomes a hundred are listed, failures first, and the others are counted', async () => {
+test('with many outcomes, a hundred are listed, failures first, and the others are counted', async () => {
   const { feeds, clock, publishSettled } = await setUp();
   const client = await connect(feeds, clock);
   const many = Array.from({ length: 500 }, () => ({}));
@@ -273,7 +273,7 @@ test('of many outcomes a hundred are listed, failures first, and the others are 
   );
 });
 
-test('a hundred watchers cost no more looks than one, and share the bytes', async () => {
+test('a hundred watchers cost no more lookups than one, and share the bytes', async () => {
   const { feeds, clock, settle, reads } = await setUp();
   const clients = await Promise.all(Array.from({ length: 100 }, () => connect(feeds, clock)));
   await clock.advance(1000);
@@ -291,7 +291,7 @@ test('a hundred watchers cost no more looks than one, and share the bytes', asyn
   }
 });
 
-test('a job that nobody watches is not looked at', async () => {
+test('a job without watchers is not looked at', async () => {
   const { clock, settle, reads, change } = await setUp();
   await settle(5);
   await change({ kind: 'pause', reason: BY_USER });
@@ -316,14 +316,14 @@ test('the stream of a job ends when its results are ready, and says so', async (
 
   const late = await connect(feeds, clock);
   assert.deepEqual([late.kinds, late.isEnded], [['status', 'progress', 'end'], true]);
-  // A browser that comes again by itself is told to stay away.
+  // A browser that reconnects by itself is asked to stay away.
   for (const { lastId } of [client, late]) {
     assert.equal(await feeds.watch(JOB, lastId, new AbortController().signal), 'over');
   }
   assert.equal(feeds.watchers, 0);
 });
 
-test('the end waits for outcomes that are counted and whose news are still on the way', async () => {
+test('the end waits for outcomes that are counted but whose news is still on the way', async () => {
   const { feeds, clock, settleElsewhere, change } = await setUp({ items: 3 });
   const client = await connect(feeds, clock);
   const tellLate = await settleElsewhere(3);
@@ -345,7 +345,7 @@ test('the end waits for outcomes that are counted and whose news are still on th
   }
 });
 
-test('outcomes whose news are lost hold the end back for three seconds, and are counted as left out', async () => {
+test('outcomes whose news is lost delay the end for three seconds, and are counted as left out', async () => {
   const { feeds, clock, settleElsewhere, change } = await setUp({ items: 3 });
   const client = await connect(feeds, clock);
   await settleElsewhere(3);
@@ -379,7 +379,7 @@ test('a job that is retried and ends again does not wait for outcomes of the fir
   assert.equal(again.kinds.at(-1), 'end');
 });
 
-test('a job that failed is over when no worker is at it any more, without results', async () => {
+test('a failed job is over when no worker is working on it any more, without results', async () => {
   const { feeds, clock, ledger, settle, change } = await setUp();
   await settle(1);
   const { refs } = (await ledger.dispatch(JOB, 1, clock.now())) ?? { refs: [] };
@@ -411,7 +411,7 @@ test('a job that is opened again is watched again', async () => {
   assert.deepEqual([second.kinds.includes('reset'), second.last('status')['status']], [false, 'in_progress']);
 });
 
-test('watchers of a job that is deleted are told that it is gone', async () => {
+test('watchers of a job that is deleted are notified that it is gone', async () => {
   const { feeds, clock, ledger, events } = await setUp();
   const client = await connect(feeds, clock);
   await clock.advance(1000);
@@ -423,7 +423,7 @@ test('watchers of a job that is deleted are told that it is gone', async () => {
   assert.equal(feeds.watchers, 0);
 });
 
-test('what nobody told of is found by looking now and then: a job deleted, or made anew under its id', async () => {
+test('a change without a notification is found by periodic checks: a job deleted, or created again under its id', async () => {
   for (const isMadeAnew of [false, true]) {
     const { feeds, clock, ledger } = await setUp();
     const client = await connect(feeds, clock);
@@ -452,7 +452,7 @@ test('a job that has the id of a deleted one is watched, although the feed of th
   assert.equal(feeds.watchers, 0);
 });
 
-test('whoever comes back is given what it missed, from the very next event on', async () => {
+test('a watcher that comes back is given what it missed, from the very next event on', async () => {
   const { feeds, clock, settle } = await setUp();
   const client = await connect(feeds, clock);
   const steady = await connect(feeds, clock);
@@ -478,7 +478,7 @@ test('whoever comes back is given what it missed, from the very next event on', 
   }
 });
 
-test('what happens while nobody watches is kept for a minute, and then forgotten', async () => {
+test('what happens while there are no watchers is kept for a minute, and then forgotten', async () => {
   const { feeds, clock, settle, reads } = await setUp();
   const client = await connect(feeds, clock);
   await clock.advance(1000);
@@ -501,7 +501,7 @@ test('what happens while nobody watches is kept for a minute, and then forgotten
   assert.deepEqual(late.last('reset'), { job_id: JOB, reason: 'unknown_id' });
 });
 
-test('an id of another life, another job, or made up is answered with a reset and how things stand', async () => {
+test('an id of an earlier process, of another job, or made up is answered with a reset and the current state', async () => {
   const { feeds, open, clock, ledger } = await setUp();
   await ledger.createJob(newJob({ jobId: 'job-2' }), newItems(1), clock.now());
   const earlier = await connect(open(), clock);
@@ -539,7 +539,7 @@ test('an id whose next events are no longer kept is too old', async () => {
   assert.equal(back.last('progress')['progress_pct'], 40);
 });
 
-test('frames are kept up to a number of bytes, of a job and of all', async () => {
+test('frames are kept up to a number of bytes, per job and in total', async () => {
   for (const limit of [{ maxBytesPerFeed: 3000 }, { maxBytes: 3000 }]) {
     const { feeds, clock, publishSettled } = await setUp({ settings: limit });
     const client = await connect(feeds, clock);
@@ -555,7 +555,7 @@ test('frames are kept up to a number of bytes, of a job and of all', async () =>
   }
 });
 
-test('a watcher that does not read skips what it missed, is told so, and holds nothing meanwhile', async () => {
+test('a watcher that does not read skips what it missed, is notified of that, and holds nothing meanwhile', async () => {
   const { feeds, clock, settle } = await setUp({ items: 50, settings: { maxFrames: 3 } });
   const client = new Client();
   const stream = await feeds.watch(JOB, null, client.stop.signal);
@@ -579,7 +579,7 @@ test('a watcher that does not read skips what it missed, is told so, and holds n
   assert.deepEqual(client.kinds.slice(5), ['items', 'progress']);
 });
 
-test('a watcher hears a sign of life after fifteen seconds of silence, and only then', async () => {
+test('a watcher gets a sign of life after fifteen seconds of silence, and only then', async () => {
   const { feeds, clock, change, settle } = await setUp();
   await settle(1);
   await change({ kind: 'pause', reason: BY_USER });
@@ -591,7 +591,7 @@ test('a watcher hears a sign of life after fifteen seconds of silence, and only 
   await clock.advance(45_000);
   assert.equal(client.comments.length, 4);
   assert.deepEqual(client.kinds, ['status', 'progress']);
-  // At 61 s; anything that is told ends the silence.
+  // This is at 61 s; anything that is sent ends the silence.
   await clock.advance(9000);
   await change({ kind: 'pause', reason: { ...BY_USER, message: 'for another reason' } });
   await clock.advance(10_000);
@@ -600,7 +600,7 @@ test('a watcher hears a sign of life after fifteen seconds of silence, and only 
   assert.equal(client.comments.length, 5);
 });
 
-test('there is a limit to watchers, and each that leaves makes room for one', async () => {
+test('the number of watchers is limited, and each one that leaves makes room for another', async () => {
   const { feeds, clock } = await setUp({ settings: { maxWatchers: 3 } });
   const clients = await Promise.all([1, 2, 3].map(() => connect(feeds, clock)));
   const signal = new AbortController().signal;
@@ -608,7 +608,7 @@ test('there is a limit to watchers, and each that leaves makes room for one', as
   clients[0]?.stop.abort();
   assert.equal(feeds.watchers, 2);
   await connect(feeds, clock);
-  // Nobody asks for the rest of a stream whose reader broke off.
+  // The rest of a stream whose reader broke off is never asked for.
   const stream = await feeds.watch(JOB, null, AbortSignal.abort());
   assert.equal(stream, 'full');
   for (const client of clients) client.stop.abort();
@@ -616,7 +616,7 @@ test('there is a limit to watchers, and each that leaves makes room for one', as
   assert.equal(feeds.watchers, 1);
 });
 
-test('a watcher that is gone before it was heard of, stops reading, or asks for no job, is not counted', async () => {
+test('a watcher that leaves before it is registered, stops reading, or asks for a job that does not exist is not counted', async () => {
   const { feeds, clock } = await setUp();
   assert.equal(typeof (await feeds.watch(JOB, null, AbortSignal.abort())), 'object');
   assert.equal(feeds.watchers, 0);
@@ -644,13 +644,13 @@ test('jobs watched in passing do not add up', async () => {
   }
 });
 
-test('closing ends every stream, also that of a watcher who does not read, and leaves nothing behind', async () => {
+test('closing ends every stream, even that of a watcher that does not read, and leaves nothing open', async () => {
   const { feeds, clock, settle } = await setUp();
   const client = await connect(feeds, clock);
   const slow = await feeds.watch(JOB, null, new AbortController().signal);
   assert.ok(typeof slow === 'object');
   await slow.next();
-  // What it has not read yet does not hold up the end.
+  // What it has not read yet does not delay the end.
   await settle(1);
   await clock.advance(500);
   await feeds.close();
@@ -679,7 +679,7 @@ test('a ledger that cannot be read is reported, and the feed goes on when it can
   assert.equal(client.last('items')['omitted'], 0);
 });
 
-test('progress tells which items wait for another try, and how many may be in flight', async () => {
+test('progress says which items wait for another try, and how many may be in flight', async () => {
   const { feeds, clock, itemWaits, settle } = await setUp();
   const client = await connect(feeds, clock);
   assert.partialDeepStrictEqual(client.last('progress'), { waiting: [], limit: 1000, max_limit: 1000 });
@@ -698,7 +698,7 @@ function seenSteps(items: number, alternative: number, now: number): JobSteps {
   return Array.from({ length: items }).reduce((steps: JobSteps) => addSeen(steps, [seen], now), NO_STEPS);
 }
 
-test('a selector that has stopped matching is told once, to later watchers too, and once more when it is over', async () => {
+test('a selector that has stopped matching is reported once, to later watchers too, and once more when it is over', async () => {
   const { feeds, clock, stepRecords } = await setUp();
   const client = await connect(feeds, clock);
   await stepRecords.report([{ jobId: JOB, steps: seenSteps(30, 1, clock.now()) }]);

@@ -17,7 +17,7 @@ import { NO_ITEM_MANIFESTS } from '../support/no-item-manifests.ts';
 
 const digest = (text: string) => hash('sha256', text);
 
-/** A ledger that is read in the middle of a write, once for each of the jobs that are named. */
+/** A ledger that is read in the middle of a write, once for each of the named jobs. */
 function tornLedger(
   jobIds: readonly string[],
   tear: (entries: readonly ItemRecord[]) => readonly ItemRecord[],
@@ -81,7 +81,7 @@ const AMISS = [
 ];
 
 for (const { what, tear, said } of AMISS) {
-  test(`a page that ${what} makes no index: it is told, other jobs get theirs, and the next round reads again`, async () => {
+  test(`a page that ${what} makes no index: it is reported, other jobs get theirs, and the next round reads again`, async () => {
     const { ledger, store, finisher, heard } = await given(tear);
     assert.equal(await finisher.runOnce(), 1);
     assert.equal((await jobOf(ledger, 'torn')).manifest, null);
@@ -103,7 +103,7 @@ for (const { what, tear, said } of AMISS) {
   });
 }
 
-test('a job reads as completed when its manifests can be read, and at no moment before', async () => {
+test('a job is shown as completed when its manifests can be read, and at no moment before', async () => {
   const { ledger, store, ...parts } = await given((entries) => entries);
   const seen: string[] = [];
   const faults = {
@@ -142,7 +142,7 @@ test('a job reads as completed when its manifests can be read, and at no moment 
   assert.equal(metadata.finished_at, new Date(NOW).toISOString());
 });
 
-test('a controller that died while it wrote the manifest is made up for by the next', async () => {
+test('the work of a controller that died while writing the manifest is completed by the next one', async () => {
   const { ledger, store, finisher } = await given((entries) => entries);
   const died = new Finisher({
     ...openMemoryRecordings(),

@@ -47,7 +47,7 @@ async function setUp() {
   return { clock, ledger, store, leadership, controller, isDone, isUntouched };
 }
 
-test('a leader that took over from one that may be alive writes and removes results when nothing of that one can arrive any more', async () => {
+test('a leader that took over from one that may be alive writes and removes results only when nothing from it can arrive any more', async () => {
   const { clock, store, controller, isDone, isUntouched } = await setUp();
   controller.start();
   // The other was stopped before it could resign. What it had sent arrives late, an index of an earlier round.
@@ -63,10 +63,10 @@ test('a leader that took over from one that may be alive writes and removes resu
   await controller.stop();
 });
 
-test('a job that the former leader paused for its storage at the last moment goes on, though the news of it was lost', async () => {
+test('a job that the former leader paused for storage at the last moment goes on, even though the news of it was lost', async () => {
   const { clock, ledger, controller } = await setUp();
   await givenJob(ledger, { jobId: 'running', items: 3 });
-  // Nothing of what others write is heard of.
+  // No change that others write is announced.
   ledger.subscribe = () => () => {};
   controller.start();
   await clock.advance(LEAD_MS + 10_000);
@@ -79,7 +79,7 @@ test('a job that the former leader paused for its storage at the last moment goe
   await controller.stop();
 });
 
-test('after one that resigned there is nothing to wait for', async () => {
+test('after a leader that resigned there is nothing to wait for', async () => {
   const { clock, leadership, controller, isDone } = await setUp();
   await leadership.resign('former');
   controller.start();

@@ -9,7 +9,7 @@ import { FakeClock } from '../support/fake-clock.ts';
 import { openFileCatalog } from '../support/file-catalog.ts';
 import { openMemoryRecordings } from '../support/memory/recordings.ts';
 
-/** `county` wants a parcel's number, `any` takes all, `broken` cannot be used. */
+/** `county` wants a parcel's number, `any` takes everything, `broken` cannot be used. */
 export function scrapers() {
   const registry = new ScraperRegistry();
   const facts = {

@@ -40,7 +40,7 @@ function lines(count: number, from = 0): string {
   );
 }
 
-test('a limit takes the first good items, over the chunks, and nothing is read after them', async () => {
+test('a limit takes the first good items, across chunks, and nothing is read after them', async () => {
   const { take, ledger } = await desk();
   async function* endless(): AsyncGenerator<Uint8Array> {
     yield Buffer.from('{"apn":\n{"apn":"x"}\n');
@@ -93,7 +93,7 @@ test('good lines are kept, and bad ones named by their number and what is wrong'
   assert.ok((job?.openUntil ?? Number.POSITIVE_INFINITY) <= clock.now(), 'the job need not wait any more');
 });
 
-test('CSV and JSON are taken in like lines', async () => {
+test('CSV and JSON are taken in like JSON lines', async () => {
   for (const [format, text] of [
     ['csv', 'item_id,apn\na,001\nb,x\n'],
     ['json', '[{"item_id":"a","apn":"001"},{"item_id":"b","apn":"x"}]'],
@@ -106,7 +106,7 @@ test('CSV and JSON are taken in like lines', async () => {
   }
 });
 
-test('a hundred bad lines are told, in words that fit, and the others are counted', async () => {
+test('a hundred bad lines are reported, in texts of limited length, and the others are counted', async () => {
   const { take } = await desk();
   const long = `{"item_id":"x","input":{"${'é'.repeat(5000)}":1}}\n`;
   const answer = await take(sent(long, '{"apn":"x"}\n'.repeat(2500)));
@@ -119,7 +119,7 @@ for (const [format, text, code] of [
   ['json', '[{"apn":"001"},{"apn":', 'rest_unread'],
   ['csv', 'apn\n001\n"002\n003\n', 'lines_lost'],
 ] as const) {
-  test(`a ${format} list that is cut off is incomplete, however many lines are bad before that`, async () => {
+  test(`a ${format} list that is cut off is incomplete, however many bad lines precede that`, async () => {
     const { take } = await desk();
     const answer = await take(sent(text), format);
     assert.ok(answer.kind === 'taken');
@@ -151,7 +151,7 @@ test('items of a scraper that is gone or broken are taken as they are: its worke
   }
 });
 
-test('a job that is not there takes nothing, and not a byte is read for it', async () => {
+test('a job that does not exist takes nothing, and not a byte is read for it', async () => {
   const { take, ledger, clock, ...parts } = await desk();
   async function* unread(): Bytes & AsyncGenerator<Uint8Array> {
     yield assert.fail('it was read');
@@ -186,7 +186,7 @@ test('a job that is cancelled meanwhile says how much it had taken, and the send
   assert.ok(isStopped);
 });
 
-test('bytes that make no sense as a whole are told, with what was taken before', async () => {
+test('bytes that make no sense as a whole are reported, along with what was taken before', async () => {
   const { take } = await desk('any');
   const none = { received: 0, added: 0, duplicates: 0, ...NO_CONFLICTS, bad: 0, badLines: [], isIncomplete: false };
   assert.deepEqual(await take(sent('a,,c\n1,2,3\n'), 'csv'), {
@@ -211,7 +211,7 @@ test('an upload that breaks off leaves what was added, and the job open for a wh
   assert.equal(job?.openUntil, clock.now() + 60_000);
 });
 
-test('a silent sender is left when the signal aborts, and what came before stays', async () => {
+test('a silent sender is abandoned when the signal aborts, and what came before stays', async () => {
   const { take, ledger } = await desk();
   const stop = new AbortController();
   async function* silent() {
@@ -297,7 +297,7 @@ test('an import that was cut off and sent again adds every item once, and then l
   assert.ok((job?.openUntil ?? Number.POSITIVE_INFINITY) <= clock.now());
 });
 
-test('an import for a job that is cancelled or not there is not taken', async () => {
+test('an import for a job that is cancelled or does not exist is not taken', async () => {
   const { ledger, clock, ...parts } = await desk();
   assert.deepEqual(await importItems({ ledger, clock, ...parts }, 'nobody', [newItems(1)]), { kind: 'missing' });
   await ledger.changeJob('j', { kind: 'cancel' }, clock.now());

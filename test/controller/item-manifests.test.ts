@@ -35,7 +35,7 @@ function open({ store = new MemoryResultStore(), byDefault = true, mayWork = () 
   return { ledger, store, manifests, read, errors };
 }
 
-test('a file tells how an item ended as soon as that is recorded', async () => {
+test('a file says how an item ended as soon as that is recorded', async () => {
   const { ledger, manifests, read, errors } = open();
   const jobId = await givenJob(ledger, { items: 3 });
   await runAll(ledger, jobId, scrapedWith('job-1/items/p-0/html.html'));
@@ -48,7 +48,7 @@ test('a file tells how an item ended as soon as that is recorded', async () => {
   assert.deepEqual(errors, []);
 });
 
-test('a failed item tells its error, and a retry that succeeds takes its place', async () => {
+test('the file of a failed item has its error, and a retry that succeeds replaces it', async () => {
   const { ledger, manifests, read } = open();
   const jobId = await givenJob(ledger);
   await runAll(ledger, jobId, failedWith('timeout'));
@@ -60,7 +60,7 @@ test('a failed item tells its error, and a retry that succeeds takes its place',
   assert.partialDeepStrictEqual(await read('p-0'), { status: 'success' });
 });
 
-test('what was missed is written when the job is over, and what was not is left alone', async () => {
+test('files that were missed are written when the job is over, and the others are left alone', async () => {
   const { ledger, store, manifests, read } = open({ isDeaf: true });
   const jobId = await givenJob(ledger, { items: 100 });
   await runAll(ledger, jobId, scrapedWith('x/html.html'));
@@ -90,7 +90,7 @@ test('an end that was read before a retry does not take the place of the one aft
   assert.partialDeepStrictEqual(await read('p-0'), { status: 'success' });
 });
 
-test('what an earlier life of the process wrote is put right, and what lies there torn is replaced', async () => {
+test('what an earlier process wrote is corrected, and a torn file is replaced', async () => {
   const { ledger, store, manifests, read } = open();
   for (const [name, text] of [
     ['p-0', '{"item_id":"p-0","status":"error"}'],
@@ -122,7 +122,7 @@ test('on a disk that folds case no item overwrites the file of another, however 
   assert.ok(found.every(({ status }) => status === 'success'));
 });
 
-test('the policy decides, and without a word the place where results are kept', async () => {
+test('the policy decides, and if it says nothing, the place where results are kept does', async () => {
   const cases = [
     { byDefault: true, item_manifests: null, kept: true, empty: false },
     { byDefault: true, item_manifests: false, kept: false, empty: false },
@@ -159,7 +159,7 @@ test('an item that kept nothing is not read again only to find that it needs no 
   assert.equal(reads, 1);
 });
 
-test('a ledger that cannot be read is asked once, and not without end', async () => {
+test('a ledger that cannot be read is asked once, and not over and over', async () => {
   const { ledger, manifests, errors } = open();
   const jobId = await givenJob(ledger, { items: 3 });
   ledger.job = () => Promise.reject(new Error('no ledger'));

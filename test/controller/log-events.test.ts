@@ -35,7 +35,7 @@ function items(count: number, errorType: SettledItem['errorType'] = null): Ledge
   return { kind: 'settled', jobId: 'job-1', items: Array.from({ length: count }, () => item) };
 }
 
-test('work that came back after an error of our own is told as an error, without what looks like a secret', () => {
+test('work that came back after an error of our own is logged as an error, without anything that looks like a secret', () => {
   const { events, log, lines } = setUp();
   logEvents(events, log);
   const because = { error: 'TypeError: cannot reach http://me:hunter2@proxy/' };
@@ -46,7 +46,7 @@ test('work that came back after an error of our own is told as an error, without
   });
 });
 
-test('each event has a line of the level that its reader needs, with the ids of what it tells of', () => {
+test('each event has a line at the level that its reader needs, with the ids of what it is about', () => {
   const { events, log, lines } = setUp();
   logEvents(events, log);
   events.publish({ kind: 'leading', holder: 'me' });
@@ -91,7 +91,7 @@ test('each event has a line of the level that its reader needs, with the ids of 
   assert.deepEqual(lines()[8], { level: 40, job_id: 'job-1', batch_id: 'b-1', msg: 'late write refused' });
 });
 
-test('a job has a line for what happens to it, and none of them for each chunk of an upload or a retry', () => {
+test('a job has a line for each thing that happens to it, but none for each chunk of an upload or a retry', () => {
   const { events, log, lines } = setUp();
   logEvents(events, log);
   for (const because of ['created', 'pause', 'complete', 'items', 'retry', 'manifest'] as const) {
@@ -114,7 +114,7 @@ test('items are not listed: a batch of them is a debug line with their number', 
   assert.ok((written[0]?.length ?? 0) < 100);
 });
 
-test('a running job tells its progress every ten seconds, and what is left when it stops', async () => {
+test('the progress of a running job is logged every ten seconds, and the remainder when it stops', async () => {
   const { events, log, lines, clock } = setUp();
   logProgress(events, log, clock);
   for (let n = 0; n < 250; n += 1) {
@@ -143,7 +143,7 @@ test('a running job tells its progress every ten seconds, and what is left when 
   assert.equal(sum, 2500);
 });
 
-test('a job of which nothing failed, over in less than a second, has a line without a rate', () => {
+test('a job without failures that is over in less than a second has a line without a rate', () => {
   const { events, log, lines, clock } = setUp();
   logProgress(events, log, clock);
   events.publish(items(3));
@@ -151,7 +151,7 @@ test('a job of which nothing failed, over in less than a second, has a line with
   assert.deepEqual(lines(), [{ level: 30, job_id: 'job-1', settled: 3, failed: 0, seconds: 0, msg: 'progress' }]);
 });
 
-test('progress of a thousand jobs is followed at the most, and none of it is lost', () => {
+test('the progress of at most a thousand jobs is followed, and none of it is lost', () => {
   const { events, log, lines, clock } = setUp();
   const close = logProgress(events, log, clock);
   for (let n = 0; n < 1100; n += 1) events.publish({ ...items(1), jobId: `job-${n}` } as LedgerChange);
@@ -163,7 +163,7 @@ test('progress of a thousand jobs is followed at the most, and none of it is los
   assert.equal(lines().length, 1100);
 });
 
-test('secrets that an error carries, in its words or its fields, do not reach the log', () => {
+test('secrets that an error carries, in its message or its fields, do not reach the log', () => {
   const { events, log, written } = setUp();
   logEvents(events, log);
   const cause = Object.assign(new Error('407 from http://customer:hunter2@proxy.example:22225/'), {
@@ -189,7 +189,7 @@ test('secrets that an error carries, in its words or its fields, do not reach th
   assert.match(all, /proxy\.example:22225/);
 });
 
-test('an error is told with its kind, its code and its causes, at a bounded length', () => {
+test('an error is described with its kind, its code and its causes, at a bounded length', () => {
   const error = new TypeError('outer', { cause: new Error('inner', { cause: 'a text' }) });
   const { type, message, stack, cause } = describeError(error);
   assert.deepEqual([type, message, cause?.message, cause?.cause?.message], ['TypeError', 'outer', 'inner', 'a text']);

@@ -84,7 +84,7 @@ test('however many hosts are visited, their metrics stay few and add up', async 
   assert.equal(series.length, MAX_COUNTED_HOSTS + 1);
 });
 
-test('work that came back because of a host is not an error of our own', async () => {
+test('work that came back because of a host is not counted as an error of our own', async () => {
   const { metrics, events } = setUp();
   const held = { host: 'county.gov', until: NOW, reason: '429' };
   for (const because of [held, { error: 'a bug' }]) {
@@ -124,7 +124,7 @@ test('items are counted by outcome and kind of failure, attempts by their durati
   assert.equal(rendering.includes('job-1'), false);
 });
 
-test('what can be counted is there from the beginning, at nothing', async () => {
+test('everything that can be counted is there from the beginning, at zero', async () => {
   const rendering = await setUp().metrics.render();
   for (const type of FAILURE_TYPES) {
     assert.equal(sampleOf(rendering, `trawl_items_total{status="failed",error_type="${type}"}`), 0);
@@ -169,7 +169,7 @@ test('the engine’s events are counted, and its states shown', async () => {
   assert.deepEqual(shown('feed_watchers'), [7, 7]);
 });
 
-test('active jobs, their items in flight, open circuits and the queue are read when somebody asks', async () => {
+test('active jobs, their items in flight, open circuits and the queue are read when metrics are requested', async () => {
   const { metrics, ledger, queue } = setUp();
   await ledger.createJob(newJob({ jobId: 'held', held: true }), newItems(5), NOW);
   await ledger.createJob(
@@ -204,7 +204,7 @@ test('active jobs, their items in flight, open circuits and the queue are read w
   assert.equal(sampleOf(await metrics.render(), 'trawl_jobs_ended_total{status="cancelled"}'), 1);
 });
 
-test('more active jobs than can be read in one go are counted as far as it went, and that is told', async () => {
+test('more active jobs than can be read in one go are counted as far as possible, and the metrics say so', async () => {
   const asked: (string | null)[] = [];
   const endless: MetricsDeps['ledger'] = {
     async activeJobs({ after }) {
@@ -231,7 +231,7 @@ test('a ledger that cannot be read, or hangs, takes away its own metrics only', 
   assert.equal(sampleOf(await late, 'trawl_metrics_read_errors_total'), 1);
 });
 
-test('those who ask at the same time share one reading, and nobody’s clock goes on ticking', async () => {
+test('requests at the same time share one reading, and no timer is left running', async () => {
   let reads = 0;
   const ledger = {
     async activeJobs() {
@@ -248,7 +248,7 @@ test('those who ask at the same time share one reading, and nobody’s clock goe
   assert.equal(clock.sleepers, 0);
 });
 
-test('requests are measured by operation, method and class of status, and their kinds are bounded', async () => {
+test('requests are measured by operation, method and status class, and their kinds are bounded', async () => {
   const { metrics } = setUp();
   metrics.observeRequest('getJob', 'GET', 200, 0.004);
   metrics.observeRequest('getJob', 'GET', 204, 0.004);
@@ -275,7 +275,7 @@ test('health of the process and the version are there, and no registry is shared
   assert.equal(await register.metrics(), '\n');
 });
 
-test('metrics that are closed listen no more', async () => {
+test('closed metrics no longer listen', async () => {
   const { metrics, events } = setUp();
   metrics.close();
   events.publish({ kind: 'fenced', jobId: 'job-1', batchId: 'b-1' });

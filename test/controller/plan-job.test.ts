@@ -50,7 +50,7 @@ test('a list is read as an upload is: bad inputs, repeated ids and unknown colum
   assert.deepEqual(report.ignoredColumns, ['note']);
 });
 
-test('the body of a new job gives the same report, read at once or in pieces', async () => {
+test('the body of a new job gives the same report whether it is read at once or in pieces', async () => {
   const items = [{ input: { apn: '101' } }, { input: { apn: 'x' } }, { input: { apn: '101' } }, { inputs: {} }];
   const body = JSON.stringify({ scraper_id: 'county', items });
   const reports = [];
@@ -124,7 +124,7 @@ test('a sample is spread over the list and runs as a job of its own, under the p
   assert.ok(Math.min(...places) < 60 && Math.max(...places) >= 240, places.join(' '));
 });
 
-test('a sample of none, or a list without a usable item, runs nothing', async () => {
+test('a sample of zero items, or a list without a usable item, runs nothing', async () => {
   const deps = desk();
   assert.equal(await beginPlan(deps, await readCsv('apn\n101\n102\n', 0), false), null);
   assert.equal(await beginPlan(deps, await readCsv('apn\nx\ny\n'), false), null);
@@ -158,7 +158,7 @@ const USAGE = [
   },
 ];
 
-test('a plan tells what a job of the whole list will take, in virtual time to the second', async () => {
+test('a plan predicts what a job of the whole list will take, in virtual time to the second', async () => {
   const deps = { ...desk(), prices: { residential: { perGb: 8 } } };
   const fields = { scraper_id: 'any', execution_policy: { throttling: { max_concurrent_workers: 1 } } };
   const text = `apn\n${apns(900).join('\n')}\n`;
@@ -185,7 +185,7 @@ test('a plan tells what a job of the whole list will take, in virtual time to th
   assert.equal(forecast.cost?.expected, 0.72);
   assert.equal(failures[0]?.type, 'server_error');
 
-  // The job that follows takes what was predicted.
+  // The job that follows takes as long as was predicted.
   const { wanted } = request;
   const items = apns(900).map((apn) => ({ itemId: apn, input: { apn } }));
   const all = { jobId: 'all', name: null, scraperId: 'any', scraperVersion: '1', lane: 'http' as const, labels: {} };

@@ -20,7 +20,7 @@ test('a running job says how long the rest will take, with a range, and which sh
   assert.ok(eta_high_seconds !== null && eta_high_seconds > 60 && eta_high_seconds < 70);
 });
 
-test('what the whole job will use follows from what its items used so far', () => {
+test('the usage of the whole job is predicted from what its items have used so far', () => {
   const row = {
     host: 'county.gov',
     requests: 12_000,
@@ -39,7 +39,7 @@ test('what the whole job will use follows from what its items used so far', () =
   assert.equal(presentForecast(jobOf('pending', { total: 10 }), null).requests_expected, null);
 });
 
-test('nothing is said of the time left while a job stands still or is not running', () => {
+test('the time left is not given while a job makes no progress or is not running', () => {
   const standing = presentForecast(jobOf('in_progress', { total: 10, success: 1 }), measurePace(0, 30));
   assert.deepEqual([standing.items_per_second, standing.eta_seconds, standing.eta_high_seconds], [0, null, null]);
   const paused = presentForecast(jobOf('paused', { total: 10, success: 1 }), null);

@@ -18,14 +18,14 @@ function detail(...attempts: readonly Partial<AttemptRecord>[]) {
   return itemDetailSchema.strict().parse(presentItemDetail(itemOf({ status: 'success', attempts: all }), JOB));
 }
 
-test('an item tells the version that was run last, and that of the job while there is nothing else to tell', () => {
+test('an item shows the version that was run last, and that of the job if there is none', () => {
   assert.equal(detail().scraper_version, '1.0.0');
   assert.equal(detail({}).scraper_version, '1.0.0');
   assert.equal(detail({ scraperVersion: '1.1.0' }, { scraperVersion: '1.2.0' }).scraper_version, '1.2.0');
   assert.equal(detail({ scraperVersion: '1.1.0' }, {}).scraper_version, '1.0.0', 'the older one was put back');
 });
 
-test('each attempt tells the version that it ran', () => {
+test('each attempt shows the version that it ran', () => {
   const failed = { end: 'failed', failure: failure('timeout', 'slow') } as const;
   const { history } = detail({ ...failed }, { ...failed, scraperVersion: '1.1.0' }, { scraperVersion: '2.0.0' });
   assert.deepEqual(
@@ -38,7 +38,7 @@ test('each attempt tells the version that it ran', () => {
   );
 });
 
-test('each attempt tells its failed tries, and one with a single try has none', () => {
+test('each attempt shows its failed tries, and one with a single try has none', () => {
   const failedTries = [
     { number: 1, type: 'rate_limited', message: 'HTTP 429', at: 1000, waitMs: 40_000 },
     { number: 2, type: 'navigation_failed', message: 'lost', at: 41_000, waitMs: null },
@@ -57,13 +57,13 @@ test('each attempt tells its failed tries, and one with a single try has none', 
   );
 });
 
-test('data that another scraper read are told to be of that one', () => {
+test('data that another scraper read are attributed to that scraper', () => {
   const { scraper_id: id, scraper_version: version } = detail({ scraperId: 'demo-again', scraperVersion: '2.0.0' });
   assert.deepEqual([id, version], ['demo-again', '2.0.0']);
   assert.equal(detail({}).scraper_id, 'demo');
 });
 
-test('a skipped item tells why in the API and in the manifest, as far as that was recorded', () => {
+test('a skipped item says why in the API and in the manifest, as far as that was recorded', () => {
   const skipped = (attempt: Partial<AttemptRecord>) =>
     itemOf({ status: 'skipped', attempts: [ended({ end: 'skipped', ...attempt })] });
   const shown = presentItemDetail(skipped({ skipReason: 'robots' }), JOB);
@@ -74,7 +74,7 @@ test('a skipped item tells why in the API and in the manifest, as far as that wa
   assert.ok(!('skip_reason' in JSON.parse(manifestEntry(itemOf({ status: 'success', attempts: [ended({})] })))));
 });
 
-test('a delivery that was given back uncharged is no attempt, though keys and deliveries count it', () => {
+test('a delivery that was given back uncharged is not an attempt, although keys and deliveries count it', () => {
   const shown = detail({ attempt: 2 });
   assert.equal(shown.attempts, 1);
   assert.deepEqual(

@@ -1,7 +1,7 @@
 import type { ItemFormat } from '../../src/contract/item-formats.ts';
 import { readItems } from '../../src/controller/intake/read-items.ts';
 
-/** In pieces of this size, because a file never comes cut where it would be convenient. */
+/** The bytes in pieces of this size, because a file is never cut where it would be convenient. */
 export async function* inPieces(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
 }

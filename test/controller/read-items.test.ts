@@ -6,7 +6,7 @@ import { UnreadableItems } from '../../src/controller/intake/csv-columns.ts';
 import { readItems } from '../../src/controller/intake/read-items.ts';
 import { inPieces, read } from './read-all.ts';
 
-test('columns of a CSV become the input as texts, and item_id the id', async () => {
+test('columns of a CSV become the input as texts, and item_id becomes the id', async () => {
   const { items, bad } = await read('item_id,apn,year\np-1,200-14-030,2025\n,7,\n');
   assert.deepEqual(bad, []);
   assert.deepEqual(items, [
@@ -21,7 +21,7 @@ test('one column without item_id is its own id', async () => {
   ]);
 });
 
-test('quoted fields hold delimiters, quotes and line breaks; blank lines and a byte order mark are nothing', async () => {
+test('quoted fields hold delimiters, quotes and line breaks; blank lines and a byte order mark are ignored', async () => {
   const text = '\uFEFFapn,owner\r\n1,"SMITH, ""JO"""\r\n\r\n2,"two\r\nlines"\r\n3,plain\r\n';
   const { items, bad } = await read(text);
   assert.deepEqual(bad, []);
@@ -35,7 +35,7 @@ test('quoted fields hold delimiters, quotes and line breaks; blank lines and a b
   );
 });
 
-test('semicolons and tabs are found by the header', async () => {
+test('semicolons and tabs are recognised by the header', async () => {
   for (const delimiter of [';', '\t']) {
     const { items } = await read(`apn${delimiter}owner\n1${delimiter}A, B\n`);
     assert.deepEqual(items[0]?.input, { apn: '1', owner: 'A, B' });
@@ -67,7 +67,7 @@ test('a stray quote costs no other line', async () => {
   );
 });
 
-test('a quote that is never closed says which lines are lost in it', async () => {
+test('a quote that is never closed is reported with the lines that are lost in it', async () => {
   const { items, bad } = await read('a,b\n1,2\n3,"4\n5,6\n7,8\n');
   assert.deepEqual(
     items.map(({ line }) => line),
@@ -94,7 +94,7 @@ test('a header that makes no sense is refused as a whole', async () => {
   await assert.rejects(read(Buffer.from('par\xE9\n1\n', 'latin1')), UnreadableItems);
 });
 
-test('bytes that are no UTF-8 make their line a bad one', async () => {
+test('bytes that are not UTF-8 make their line a bad one', async () => {
   const csv = await read(Buffer.from('a\nJos\xE9\nfine\n', 'latin1'));
   assert.deepEqual([csv.items.length, csv.bad.length, csv.bad[0]?.line], [1, 1, 2]);
   const jsonl = await read(Buffer.from('{"a":"Jos\xE9"}\n{"a":"fine"}\n', 'latin1'));
@@ -109,7 +109,7 @@ test('a column called __proto__ is a column', async () => {
   ]);
 });
 
-test('JSONL takes the input itself or with its id, and names lines that are neither', async () => {
+test('JSONL takes the input alone or with its id, and names lines that are neither', async () => {
   const lines = [
     '{"item_id":"p-1","input":{"apn":"1"}}',
     '{"apn":"2"}',
@@ -158,7 +158,7 @@ test('an item may have a group beside its id and its input; a field of the input
   assert.deepEqual((await read('apn,group\n1,north\n')).items[0]?.input, { apn: '1', group: 'north' });
 });
 
-test('an id that nobody could use is asked for', async () => {
+test('an item without a usable id is reported as needing one', async () => {
   const { items, bad } = await read(
     `{"apn":"${'x'.repeat(2000)}"}\n{"item_id":"${'y'.repeat(2000)}","apn":"1"}\n{"apn":""}\n`,
   );
@@ -168,7 +168,7 @@ test('an id that nobody could use is asked for', async () => {
   assert.match(bad[2]?.problem ?? '', /needs an item_id/);
 });
 
-test('a slow sender’s items are handed over when they are due, and not only by the thousand', async () => {
+test('a slow sender’s items are handed over when they are due, not only a thousand at a time', async () => {
   async function* slow() {
     for (let at = 0; at < 6; at += 1) yield Buffer.from(`{"apn":"${at}"}\n`);
   }
@@ -191,7 +191,7 @@ test('chunks are bounded in number and in bytes', async () => {
   for await (const { items } of readItems(inPieces(large, 65_536), null)) assert.ok(items.length <= 5);
 });
 
-test('whoever stops reading closes the source', async () => {
+test('a reader that stops closes the source', async () => {
   let isClosed = false;
   async function* source() {
     try {
@@ -204,14 +204,14 @@ test('whoever stops reading closes the source', async () => {
   assert.equal(isClosed, true);
 });
 
-test('the name of a file tells its format', () => {
+test('the name of a file determines its format', () => {
   assert.deepEqual(['a.csv', 'b.CSV', 'c.jsonl', 'd.ndjson', 'e.json', 'f.txt', 'g'].map(formatOfName), [
     ...['csv', 'csv', 'jsonl', 'jsonl', 'json'],
     ...[null, null],
   ]);
 });
 
-test('what a CSV writer quotes by the book is read back, however the bytes are cut', async () => {
+test('what a CSV writer quotes correctly is read back, however the bytes are cut', async () => {
   const field = fc.string({ unit: fc.constantFrom('a', '"', ',', '\n', ';', ' ', 'é', '\r\n'), maxLength: 6 });
   const quoted = (text: string) => `"${text.replaceAll('"', '""')}"`;
   await fc.assert(

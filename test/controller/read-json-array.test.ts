@@ -20,7 +20,7 @@ test('JSON is an array, whose entries are counted where lines would be', async (
   assert.deepEqual(await read(' [ ] ', 'json'), { items: [], bad: [] });
 });
 
-test('where a JSON array stops making sense one entry says so, with its place, and those before it are kept', async () => {
+test('where a JSON array stops making sense, one entry says so, with its position, and those before it are kept', async () => {
   const cases: readonly (readonly [string, number, number, RegExp, number])[] = [
     ['[{"a":"1"},{"a":', 1, 2, /the bytes end before the list does/, 16],
     ['[{"a":"1"},', 1, 2, /the bytes end before the list does/, 11],
@@ -42,7 +42,7 @@ test('where a JSON array stops making sense one entry says so, with its place, a
   }
 });
 
-test('an entry of a JSON array that is wrong in itself costs no other', async () => {
+test('a bad entry of a JSON array does not affect the others', async () => {
   const text = '[{"a":1,}, {b:2}, {"c":3], {"d":NaN}, nul, {"e":5}, "x", [{}], {"f":"Jos\xE9"}, {"g":7}]';
   const { items, bad } = await read(Buffer.from(text, 'latin1'), 'json');
   assert.deepEqual(
@@ -67,7 +67,7 @@ test('an entry of a JSON array over a mebibyte is named, and the next is read', 
   );
 });
 
-test('a JSON array without an end is read in memory for a chunk of it', async () => {
+test('a JSON array without an end is read with memory for one chunk of it', async () => {
   let given = 0;
   async function* endless() {
     yield Buffer.from('[');
@@ -81,7 +81,7 @@ test('a JSON array without an end is read in memory for a chunk of it', async ()
   }
 });
 
-test('what is nested too deep, too large a number or half a character is named, in every format', async () => {
+test('deep nesting, a number that is too large, and half a character are named, in every format', async () => {
   const deep = (levels: number) => `{"item_id":"d","input":${'{"a":'.repeat(levels - 1)}{}${'}'.repeat(levels)}`;
   const lines = [
     deep(64),
@@ -106,12 +106,12 @@ test('what is nested too deep, too large a number or half a character is named, 
   }
 });
 
-test('a megabyte of brackets is turned away before it is parsed', async () => {
+test('a megabyte of brackets is refused before it is parsed', async () => {
   const { bad } = await read(`${'['.repeat(2 ** 19)}${']'.repeat(2 ** 19)}\n`, 'jsonl', 65_536);
   assert.match(bad[0]?.problem ?? '', /nested/);
 });
 
-/** Objects with all that JSON has in them, and texts full of what means something to whoever cuts it. */
+/** Objects with everything that JSON has, and texts full of characters that mean something to a splitter. */
 const entries = fc.array(
   fc.dictionary(
     fc.string({ unit: fc.constantFrom('a', '"', '\\', ',', '{', ']', '\n', 'é', '😀'), maxLength: 4 }),
@@ -142,7 +142,7 @@ test('any JSON array of objects, written and cut in any way, is read as JSON.par
   );
 });
 
-test('bytes changed in a JSON array make it JSON that is read whole, or a complaint: nothing is lost in silence', async () => {
+test('a JSON array with changed bytes is either still read whole or reported: nothing is lost silently', async () => {
   const change = fc.record({
     at: fc.nat(),
     drop: fc.nat({ max: 2 }),

@@ -19,7 +19,7 @@ async function setUp() {
   const reaper = new Reaper({ ...parts, leaseMs: LEASE_MS, lostAfterMs: 60_000 });
   const lease = await takeOne(ledger, 'job-1', { now: clock.now() });
   await ledger.renew([lease.token], clock.now() + LEASE_MS);
-  /** Time goes by in the steps of a controller, while the worker lives or is dead. */
+  /** Time passes in the steps of a controller, while the worker is alive or dead. */
   async function pass(ms: number, { isWorkerAlive = true } = {}): Promise<number> {
     let reaped = 0;
     for (let passed = 0; passed < ms; passed += 500) {
@@ -32,7 +32,7 @@ async function setUp() {
   return { clock, ledger, lease, reaper, pass };
 }
 
-test('a wall clock set forward by an hour, three times, costs a worker that lives no lease', async () => {
+test('a wall clock set forward by an hour, three times, costs a living worker no lease', async () => {
   const { clock, ledger, pass } = await setUp();
   await pass(2000);
   for (let jump = 1; jump <= 3; jump += 1) {
@@ -43,7 +43,7 @@ test('a wall clock set forward by an hour, three times, costs a worker that live
   assert.equal((await itemOf(ledger, 'job-1', 'p-0')).deliveries, 1);
 });
 
-test('steps too small to be noticed one by one add up until they are', async () => {
+test('clock steps too small to be noticed one by one add up until they are', async () => {
   const { clock, pass } = await setUp();
   await pass(2000);
   for (let step = 1; step <= 40; step += 1) {

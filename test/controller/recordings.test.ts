@@ -82,7 +82,7 @@ test('a recording is stored by version: the same again changes nothing, and othe
   assert.deepEqual(listed, ['county', 'from-file']);
 });
 
-test('of requests at the same time with one version, one is stored', async () => {
+test('when several requests arrive at the same time with one version, one is stored', async () => {
   const { store, recordings } = desk();
   const texts = ['a', 'b', 'c', 'd'];
   const answers = await Promise.all(texts.map((description) => store(county({ description }))));
@@ -100,7 +100,7 @@ test('the id of a scraper that is a file is refused', async () => {
   assert.deepEqual(await store(county()), { kind: 'in-file', id: 'county', file: 'county.ts' });
 });
 
-test('a mistake names its step, its field and its reason', async () => {
+test('a mistake is reported with its step, its field and its reason', async () => {
   const { store, submit } = desk();
   const steps = [...STEPS, { type: 'if', condition: { type: 'text', text: 'x' }, then: [{ type: 'clik' }] }];
   const [problem] = problemsOf(await store(county({ steps })));
@@ -113,7 +113,7 @@ test('a mistake names its step, its field and its reason', async () => {
   assert.match(nested?.path ?? '', /^sequences\.login\.0\.selectors/);
 });
 
-test('what is too large, too deep or not an object is refused', async () => {
+test('a recording that is too large, too deep or not an object is refused', async () => {
   const { store, submit } = desk();
   let deep: unknown = 'x';
   for (let level = 0; level < 20_000; level += 1) deep = [deep];
@@ -225,13 +225,13 @@ for (const order of ['before', 'after'] as const) {
   });
 }
 
-test('a controller that dies before the job is created leaves nothing behind after an hour', async () => {
+test('after an hour, nothing is left of a controller that died before the job was created', async () => {
   const { submit, ledger, recordings, sweepLater } = desk();
   await assert.rejects(submit({ job_id: 'a', recording: county(), items }, DIES), /killed/);
   assert.equal(await ledger.job('a'), null);
   const [claim] = await recordings.claims(10);
   assert.deepEqual(await sweepLater(HOUR_MS - 1), { confirmed: 0, removed: 0 });
-  // The same request again, as its sender does: another copy, which is used.
+  // The sender sends the same request again: that makes another copy, which is used.
   const job = jobOf(await submit({ job_id: 'a', recording: county(), items }));
   assert.deepEqual(await sweepLater(1), { confirmed: 0, removed: 1 });
   assert.equal(await recordings.get(claim?.key ?? ''), null);

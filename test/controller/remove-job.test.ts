@@ -48,7 +48,7 @@ async function openRoom(t: TestContext) {
   return { parts, ledger, store, keep, removeMarked, unsubscribe };
 }
 
-test('a job is deleted with its results, and its id is free then', async (t) => {
+test('a job is deleted with its results, and then its id is free', async (t) => {
   const { parts, ledger, store, keep } = await openRoom(t);
   await ledger.createJob(newJob({ held: true }), newItems(2), NOW);
   await keep('job-1/items/p-0/data.json');
@@ -60,14 +60,14 @@ test('a job is deleted with its results, and its id is free then', async (t) => 
   assert.deepEqual(await removeJob(parts, 'job-1'), { kind: 'missing' });
 });
 
-test('a deletion that is overtaken by another, and by the next job of that id, leaves that job alone', async (t) => {
+test('a deletion that is overtaken by another, and by the next job with that id, leaves that job alone', async (t) => {
   const { parts, ledger } = await openRoom(t);
   await ledger.createJob(newJob({ held: true }), newItems(2), NOW);
   const overtaken = {
     job: (jobId: string) => ledger.job(jobId),
     jobs: ledger.jobs.bind(ledger),
     activeJobs: ledger.activeJobs.bind(ledger),
-    // Between its look and its mark.
+    // This happens between its look and its mark.
     async changeJob(...args: Parameters<typeof ledger.changeJob>) {
       assert.deepEqual(await removeJob(parts, 'job-1'), { kind: 'removed' });
       await ledger.createJob(newJob({ held: true }), newItems(3), NOW);
@@ -79,7 +79,7 @@ test('a deletion that is overtaken by another, and by the next job of that id, l
   assert.deepEqual([counts.total, removing], [3, undefined]);
 });
 
-test('a deletion that a process began and did not end is ended by the next', async (t) => {
+test('a deletion that a process began and did not finish is finished by the next one', async (t) => {
   const { ledger, store, keep, removeMarked, unsubscribe } = await openRoom(t);
   unsubscribe();
   await ledger.createJob(newJob({ held: true }), newItems(2), NOW);

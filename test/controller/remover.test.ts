@@ -17,7 +17,7 @@ import { MemoryResultStore } from '../support/memory/result-store.ts';
 const KEEP = { contentType: 'text/plain', encoding: 'identity', ifTaken: 'keep' } as const;
 const KEYS = Array.from({ length: 8 }, (_, index) => `job-1/items/p-${index}/data.json`);
 
-/** A leader's remover on a ledger and a store in memory. `removeAll` puts another in the place of the store's own. */
+/** A leader's remover on a ledger and a store in memory. `removeAll` replaces the store's own. */
 async function setUp({ removeAll }: { removeAll?: (store: MemoryResultStore) => ResultStore['removeAll'] } = {}) {
   const clock = new FakeClock();
   const ledger = openMemoryLedger();
@@ -54,7 +54,7 @@ async function setUp({ removeAll }: { removeAll?: (store: MemoryResultStore) => 
   return { clock, ledger, store, errors, removed, lead, writing, open, mark, keysLeft };
 }
 
-/** Removes a page at a time, each when it is told to. */
+/** Removes a page at a time, each when `next` is called. */
 function inSteps() {
   const waiting: (() => void)[] = [];
   const removeAll =
@@ -98,7 +98,7 @@ test('a job goes with its results, and its id is free when the last key is gone,
   assert.deepEqual([await keysLeft(), await ledger.job('job-1'), removed], [0, null, ['job-1']]);
 });
 
-test('a removal that was stopped with its process is ended by the next one', async () => {
+test('a removal that was stopped with its process is finished by the next one', async () => {
   const steps = inSteps();
   const { ledger, open, mark, keysLeft, errors } = await setUp(steps);
   await mark();
@@ -119,7 +119,7 @@ test('a removal that was stopped with its process is ended by the next one', asy
   assert.deepEqual([await keysLeft(), await ledger.job('job-1'), errors], [0, null, []]);
 });
 
-test('a remover that did not lead for a while removes nothing more of what it had begun, though it leads again', async () => {
+test('a remover that did not lead for a while stops what it had begun, even if it leads again', async () => {
   const steps = inSteps();
   const { ledger, store, open, mark, lead } = await setUp(steps);
   await mark();
@@ -143,7 +143,7 @@ test('a remover that did not lead for a while removes nothing more of what it ha
   for (const key of KEYS) assert.deepEqual(await store.get(key), new Uint8Array(Buffer.from('new')));
 });
 
-test('bytes that a worker of a deleted job sent late neither replace those of the next job nor pass for them', async () => {
+test('bytes that a worker of a deleted job sent late neither replace those of the next job nor are taken for them', async () => {
   const { ledger, store, open, mark } = await setUp();
   await mark();
   const remover = open();
@@ -172,7 +172,7 @@ test('what is being written for the job ends before its keys go', async () => {
   assert.equal(await keysLeft(), 0);
 });
 
-test('a removal that fails is tried again, ever more rarely, and the job stays marked', async () => {
+test('a removal that fails is retried less and less often, and the job stays marked', async () => {
   let failures = 3;
   const removeAll =
     (store: MemoryResultStore): ResultStore['removeAll'] =>
@@ -205,7 +205,7 @@ test('a job that another came to need between the look and the mark is kept', as
   assert.equal(await keysLeft(), KEYS.length);
 });
 
-test('a caller waits for two seconds, and is told then that it goes on', async () => {
+test('a caller waits for two seconds, and then learns that the removal is still going on', async () => {
   const steps = inSteps();
   const { clock, ledger, open } = await setUp(steps);
   const [one, two] = [removeJob({ ledger, clock }, 'job-1'), removeJob({ ledger, clock }, 'job-1')];
@@ -222,7 +222,7 @@ test('a caller waits for two seconds, and is told then that it goes on', async (
   assert.deepEqual(await removeJob({ ledger, clock }, 'job-1'), { kind: 'missing' });
 });
 
-test('a caller that was overtaken does not delete the next job of that id', async () => {
+test('a caller that was overtaken does not delete the next job with that id', async () => {
   const { clock, ledger, open } = await setUp();
   const late = Promise.withResolvers<void>();
   const slow: typeof ledger.changeJob = async (...given) => {
@@ -250,7 +250,7 @@ test('a caller that was overtaken does not delete the next job of that id', asyn
   assert.deepEqual([next?.removing, next?.counts.total], [undefined, 3]);
 });
 
-test('a list that was on its way while a removal ended does not remove the next job of that id', async () => {
+test('a list that was on its way while a removal ended does not remove the next job with that id', async () => {
   const { clock, ledger, store, lead, mark, removed } = await setUp();
   await mark();
   const [listed] = (await ledger.activeJobs({ after: null, limit: 10 })).entries;
@@ -279,7 +279,7 @@ test('a list that was on its way while a removal ended does not remove the next 
   assert.deepEqual(removed, []);
 });
 
-test('the sample of a plan is ended and removed a day after it was made, and one that is kept is not', async () => {
+test('the sample of a plan is stopped and removed a day after it was made, unless it is to be kept', async () => {
   const { clock, ledger, open, removed } = await setUp();
   const list = { items: 50, received: 50, bad: 0, duplicates: 0, conflicts: 0 };
   for (const isKept of [false, true]) {

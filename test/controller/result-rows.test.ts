@@ -40,7 +40,7 @@ async function rowsOf(parts: RowDeps): Promise<ResultRow[]> {
 
 const NOTHING_USED = { requests: 0, bytes_up: 0, bytes_down: 0 };
 
-test('a row tells what was asked, how it ended, what all its attempts used, and what was found', async () => {
+test('a row says what was asked, how it ended, what all its attempts used, and what was found', async () => {
   const attempt = { attempt: 1, tries: 4, startedAt: NOW, durationMs: 9, end: 'failed' } as const;
   const items = [
     itemOf({ itemId: 'a', input: { apn: '1' }, status: 'success', artifacts: [dataOf('a.json')] }),
@@ -81,7 +81,7 @@ test('a row tells what was asked, how it ended, what all its attempts used, and 
   ]);
 });
 
-test('a row says where the files of its item are, but for those that are part of a larger object', async () => {
+test('a row says where the files of its item are, except for those that are part of a larger object', async () => {
   const file = (kind: StoredArtifact['kind'], key: string, more: Partial<StoredArtifact> = {}): StoredArtifact => {
     return { ...dataOf(key), kind, ...more };
   };
@@ -112,7 +112,7 @@ test('an item that failed before and is open again has no error', async () => {
   assert.equal(row?.error, null);
 });
 
-test('data that is gone, damaged or no JSON is said in its row, and the others are there', async () => {
+test('data that is gone, damaged or not JSON is reported in its row, and the other rows are complete', async () => {
   const items = ['gone', 'damaged', 'text', 'fine'].map((key) => itemOf({ itemId: key, artifacts: [dataOf(key)] }));
   const rows = await rowsOf(partsOf([items], { text: 'hello', fine: '1' }));
   assert.deepEqual(
@@ -136,14 +136,14 @@ test('rows keep the order of the items over all pages', async () => {
   );
 });
 
-test('data that is too large for a row is said in it, and not read', async () => {
+test('data that is too large for a row is reported in it and not read', async () => {
   const items = [itemOf({ artifacts: [dataOf('large', 64 * 2 ** 20 + 1)] })];
   const [row] = await rowsOf(partsOf([items], { large: '{}' }));
   assert.deepEqual(row?.data_problem, 'large has 67108865 bytes, too many for a row');
   assert.equal(row.data, null);
 });
 
-/** How many files are open at once at the most, and how many bytes. */
+/** The largest number of files, and of bytes, that are open at once. */
 async function mostAtOnce(items: readonly ItemRecord[]) {
   const { ledger, pathOf } = partsOf([items]);
   const open = { files: 0, bytes: 0 };
@@ -166,17 +166,17 @@ async function mostAtOnce(items: readonly ItemRecord[]) {
   return most;
 }
 
-test('files are read side by side, a bounded number and a bounded weight of them', async () => {
+test('files are read in parallel, with a bounded number and total size', async () => {
   const items = (count: number, size: number) =>
     Array.from({ length: count }, (_, at) => itemOf({ input: {}, artifacts: [dataOf(`${size}-${at}`, size)] }));
   assert.equal((await mostAtOnce(items(200, 100))).files, 64);
   const heavy = await mostAtOnce(items(50, 2 ** 20));
   assert.equal(heavy.bytes, 8 * 2 ** 20);
-  // One at a time, and the next one, where each is larger than all are meant to be.
+  // Only one at a time and the next one are open where each is larger than the limit for all.
   assert.equal((await mostAtOnce(items(5, 30 * 2 ** 20))).files, 2);
 });
 
-test('large inputs count for the weight of a batch, too', async () => {
+test('large inputs count toward the size of a batch, too', async () => {
   const note = 'n'.repeat(2 ** 20);
   const items = Array.from({ length: 10 }, (_, at) => itemOf({ input: at < 6 ? { note } : { list: [note] } }));
   const batches = await Array.fromAsync(rowBatches(partsOf([items]), 'job-1', { status: null, errorType: null }));
@@ -192,7 +192,7 @@ test('large inputs count for the weight of a batch, too', async () => {
   );
 });
 
-test('a reader that stops early waits for the reads that are under way, and no more are begun', async () => {
+test('a reader that stops early waits for the reads that are under way, and no more are started', async () => {
   const items = Array.from({ length: 200 }, (_, at) => itemOf({ artifacts: [dataOf(String(at))] }));
   let [begun, ended] = [0, 0];
   const store: RowDeps['store'] = {

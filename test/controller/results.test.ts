@@ -17,7 +17,7 @@ import { NO_ITEM_MANIFESTS } from '../support/no-item-manifests.ts';
 
 const digest = (text: string) => hash('sha256', text);
 
-/** A job whose items end one by one: every fifth fails, every seventh is skipped. */
+/** A job whose items end one at a time: every fifth fails, every seventh is skipped. */
 async function jobOf(items: number) {
   const ledger = openMemoryLedger();
   const store = new MemoryResultStore();
@@ -64,7 +64,7 @@ async function jobOf(items: number) {
   };
 }
 
-test('while a job runs, a part has what is final so far of its thousand items', async () => {
+test('while a job runs, a part contains those of its thousand items that are final so far', async () => {
   const { parts, job, end, entries } = await jobOf(2500);
   assert.deepEqual(await listResults(parts, await job(), 'all'), {
     final: false,
@@ -90,7 +90,7 @@ test('while a job runs, a part has what is final so far of its thousand items', 
   assert.deepEqual(await entries('all', 2), empty);
 });
 
-test('a part of all is the same before and after the manifest is written, to the byte', async () => {
+test('a part of the full list is identical, byte for byte, before and after the manifest is written', async () => {
   const { parts, job, end, finish } = await jobOf(1200);
   await end(() => true);
   const before = await Promise.all([0, 1, 2].map(async (number) => partText(parts, await job(), 'all', number)));
@@ -100,7 +100,7 @@ test('a part of all is the same before and after the manifest is written, to the
   assert.equal(after[2], null);
 });
 
-test('a manifest tells how many items its parts have, and their hashes', async () => {
+test('a manifest says how many items its parts have, and their hashes', async () => {
   const { parts, job, end, finish, entries } = await jobOf(1200);
   await end(() => true);
   await finish();
@@ -122,7 +122,7 @@ test('a manifest tells how many items its parts have, and their hashes', async (
   }
 });
 
-test('what another round wrote about its parts is not told of this one', async () => {
+test('what another round wrote about its parts is not reported for this one', async () => {
   const { parts, job, end, finish } = await jobOf(10);
   await end(() => true);
   await finish();
@@ -148,7 +148,7 @@ test('a job without items has one part, without items, before and after the end'
   assert.equal(await entries('errors', 1), null);
 });
 
-test('a part that no job can have is none', async () => {
+test('a part that no job can have does not exist', async () => {
   const { parts, job } = await jobOf(10);
   for (const number of [-1, 0.5, Number.NaN, 1, 1e9, Number.MAX_VALUE]) {
     assert.equal(await partText(parts, await job(), 'all', number), null);

@@ -25,7 +25,7 @@ function bodyOf(items: number) {
   return { counter, bytes: bytes() };
 }
 
-test('a large run is read no faster than it is stored, and written page by page', async () => {
+test('a large run is read no faster than it is stored, and is written page by page', async () => {
   const book = openMemoryRuns();
   const { counter, bytes } = bodyOf(ITEMS);
   let stored = 0;

@@ -16,7 +16,7 @@ function split(text: string, piece = text.length, maxEntryBytes = 2 ** 20): Json
   return last === null ? parts : [...parts, last];
 }
 
-/** What the parts say, put together again. */
+/** The contents of the parts, put together again. */
 function joined(parts: readonly JsonPart[]): Record<string, unknown> {
   const fields: [string, unknown][] = [];
   const items: unknown[] = [];
@@ -36,7 +36,7 @@ const request = fc
     return Object.fromEntries([...named.slice(0, at), ['items', items], ...named.slice(at)]);
   });
 
-test('a request is the same in whatever pieces it comes, and with whatever space between', () => {
+test('a request is the same whatever pieces it comes in, and whatever white space it contains', () => {
   fc.assert(
     fc.property(request, fc.integer({ min: 1, max: 9 }), fc.constantFrom(0, 1, 2), (wanted, piece, indent) => {
       const expected = JSON.parse(JSON.stringify(wanted)) as Record<string, unknown>;
@@ -45,7 +45,7 @@ test('a request is the same in whatever pieces it comes, and with whatever space
   );
 });
 
-test('whatever is not JSON is refused, by the splitter or by one of its pieces', () => {
+test('anything that is not JSON is refused, by the splitter or by one of its pieces', () => {
   const isRead = (text: string): boolean => {
     try {
       joined(split(text, 3));
@@ -69,7 +69,7 @@ test('whatever is not JSON is refused, by the splitter or by one of its pieces',
       fc.constantFrom('', '"', ',', '{', '}', '[', ']', ':', '\\', ' ', 'x'),
       (at, put) => {
         const text = good.slice(0, at) + put + good.slice(at + 1);
-        // A name that is given twice is JSON, and not a request.
+        // A name that is given twice is valid JSON but not a valid request.
         if (isRead(text)) assert.ok(isJson(text), text);
       },
     ),
@@ -77,7 +77,7 @@ test('whatever is not JSON is refused, by the splitter or by one of its pieces',
   );
 });
 
-test('where a request stops making sense is told by its place and what had to be there', () => {
+test('an invalid request is reported with the position of the error and what was expected there', () => {
   const cases: readonly (readonly [string, number, RegExp])[] = [
     ['', 0, /the bytes end before the request/],
     ['[1]', 0, /not a JSON object/],
@@ -103,7 +103,7 @@ test('where a request stops making sense is told by its place and what had to be
   }
 });
 
-test('an entry that is too long is named and the others are read; fields that are too long end it', () => {
+test('an entry that is too long is named and the others are read; fields that are too long end the request', () => {
   const parts = split(`{"items":[1,"${'x'.repeat(200)}",{"y":"${'x'.repeat(50)}"}]}`, 7, 100);
   assert.deepEqual(
     parts.map((part) => (part.kind === 'entry' || part.kind === 'too-long' ? [part.kind, part.index] : part)),
@@ -118,7 +118,7 @@ test('an entry that is too long is named and the others are read; fields that ar
   assert.ok(last?.kind === 'broken' && last.at <= MAX_FIELDS_BYTES + 1000 && /more than 1 MiB/.test(last.problem));
 });
 
-test('items that are not an array are a field like any other', () => {
+test('items that are not an array are treated like any other field', () => {
   assert.deepEqual(
     split('{"items":{"a":[1]}}').map(({ kind }) => kind),
     ['field'],

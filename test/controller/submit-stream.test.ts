@@ -82,7 +82,7 @@ async function problemsOf(request: unknown) {
   return answer.problems.map(({ path, message }) => `${path}: ${message}`);
 }
 
-test('a large request makes the job that a small one makes, whatever the order of its fields', async (t) => {
+test('a large request creates the same job as a small one, whatever the order of its fields', async (t) => {
   const fields = { job_id: 'j', job_name: 'County', scraper_id: 'county', labels: { a: 'b' }, hold: true };
   const { scraper_id: _s, ...withoutScraper } = fields;
   const items = county(10);
@@ -108,7 +108,7 @@ test('a large request makes the job that a small one makes, whatever the order o
   }
 });
 
-test('more items than are made in one step are drafted, also in a small body', async () => {
+test('more items than can be created in one step are drafted, even in a small body', async () => {
   const { submit, ledger, drafts } = desk();
   const items = Array.from({ length: MAX_INLINE_ITEMS + 1 }, (_, n) => ({ input: { n } }));
   const text = JSON.stringify({ job_id: 'j', scraper_id: 'any', items });
@@ -132,7 +132,7 @@ test('a large request may have no items at all', async () => {
   }
 });
 
-test('what is wrong with items is told by index and field, and nothing is made', async () => {
+test('problems with items are reported by index and field, and nothing is created', async () => {
   const items: unknown[] = county(9);
   items[2] = { input: { apn: 'x' } };
   items[4] = { item_id: 'a', input: { apn: '001', year: 1 } };
@@ -157,7 +157,7 @@ test('what is wrong with items is told by index and field, and nothing is made',
   );
 });
 
-test('ids that are given twice are named with both indexes, also where items before them were left out', async () => {
+test('duplicate ids are named with both indexes, even where items before them were left out', async () => {
   const items = county(12);
   items[1] = { item_id: 'bad', input: { apn: 'x' } };
   items[6] = { item_id: 'p-0', input: { apn: '000' } };
@@ -176,7 +176,7 @@ test('ids that are given twice are named with both indexes, also where items bef
   assert.deepEqual(late.slice(1), repeated);
 });
 
-test('an id that is given twice in the last chunk is noticed before the job is made', async (t) => {
+test('an id that is given twice in the last chunk is noticed before the job is created', async (t) => {
   const { submit, ledger } = desk(openIn(t, dataDirOf(t)).ledger);
   const items = [...county(3), { item_id: 'p-1', input: { apn: '001' } }];
   const answer = await submit(JSON.stringify({ job_id: 'j', scraper_id: 'county', items }));
@@ -184,7 +184,7 @@ test('an id that is given twice in the last chunk is noticed before the job is m
   await noJob(ledger);
 });
 
-test('of many problems a hundred are listed and all are counted, and nothing is written any more', async () => {
+test('with many problems, a hundred are listed, all are counted, and nothing more is written', async () => {
   const { submit, drafts, ledger } = desk();
   const items = [
     ...county(5),
@@ -210,7 +210,7 @@ test('a large request that names no scraper is for the default one, and the answ
   assert.equal((await ledger.job('unnamed'))?.scraperId, 'any');
 });
 
-test('an unknown scraper, bad fields and bodies that are no request make nothing', async () => {
+test('an unknown scraper, bad fields and bodies that are not a request create nothing', async () => {
   assert.deepEqual(await problemsOf({ scraper_id: 'maricopa', items: county(4) }), [
     'scraper_id: there is no scraper maricopa; GET /scrapers lists all',
   ]);
@@ -237,7 +237,7 @@ test('an unknown scraper, bad fields and bodies that are no request make nothing
   }
 });
 
-test('a large request that is sent again with its key is known again, however it is written', async () => {
+test('a large request that is sent again with its key is recognised, however it is written', async () => {
   const { submit, drafts } = desk();
   const request = { scraper_id: 'county', items: county(8), labels: { a: '1', b: '2' } };
   const first = await submit(JSON.stringify(request), { idempotencyKey: 'key' });
@@ -251,7 +251,7 @@ test('a large request that is sent again with its key is known again, however it
   assert.equal(drafts.dropped, drafts.begun);
 });
 
-test('a job that is there already is left alone, and the items are read and not written', async () => {
+test('a job that exists already is left alone, and the items are read but not written', async () => {
   const { submit, drafts, ledger } = desk();
   const request = { job_id: 'j', scraper_id: 'county', items: county(4) };
   await submit(JSON.stringify(request));
@@ -265,7 +265,7 @@ test('a job that is there already is left alone, and the items are read and not 
   assert.equal(drafts.dropped, drafts.begun);
 });
 
-test('of two large requests for one id the first to be whole makes the job', async () => {
+test('of two large requests for one id, the first to be complete creates the job', async () => {
   const { send, ledger } = desk();
   const halfWay = Promise.withResolvers<void>();
   const goOn = Promise.withResolvers<void>();

@@ -25,7 +25,7 @@ async function problemsOf(request: unknown, key: string | null = null) {
   return answer.kind === 'bad' ? answer.problems : [];
 }
 
-test('a job is made whole, with the defaults of its policy and what the scraper says of itself', async () => {
+test('a job is created complete, with the defaults of its policy and what the scraper declares about itself', async () => {
   const { submit } = desk();
   const answer = await submit({ job_id: 'j', scraper_id: 'county', items: [{ input: { apn: '001' } }] });
   assert.ok(answer.kind === 'created');
@@ -34,7 +34,7 @@ test('a job is made whole, with the defaults of its policy and what the scraper 
   assert.equal(policy.throttling.max_concurrent_workers, 3);
 });
 
-test('a job of an id that exists is left as it is', async () => {
+test('a job whose id already exists is left as it is', async () => {
   const { submit } = desk();
   const request = { job_id: 'j', scraper_id: 'county', job_name: 'first' };
   await submit(request);
@@ -45,7 +45,7 @@ test('a job of an id that exists is left as it is', async () => {
   }
 });
 
-test('an unknown scraper is named, and of one that cannot be used is told why', async () => {
+test('an unknown scraper is named, and one that cannot be used is named with the reason', async () => {
   assert.deepEqual(await problemsOf({ scraper_id: 'maricopa' }), [
     { path: 'scraper_id', code: 'scraper_unusable', message: 'there is no scraper maricopa; GET /scrapers lists all' },
   ]);
@@ -69,7 +69,7 @@ test('every bad field is named with its path', async () => {
   assert.ok(problems.some(({ message }) => message.includes('retrys')));
 });
 
-test('an input that breaks the scraper’s schema is named by its place and its field', async () => {
+test('an input that breaks the scraper’s schema is named by its position and its field', async () => {
   const items = [{ input: { apn: '001' } }, { input: { apn: 'x' } }, { item_id: 'c', input: { apn: '002', year: 1 } }];
   const problems = await problemsOf({ scraper_id: 'county', items });
   assert.deepEqual(
@@ -80,7 +80,7 @@ test('an input that breaks the scraper’s schema is named by its place and its 
   assert.match(problems[1]?.message ?? '', /year/);
 });
 
-test('a hundred problems are listed, and then how many more there are', async () => {
+test('a hundred problems are listed, followed by how many more there are', async () => {
   const items = Array.from({ length: 142 }, (_, index) => ({ input: { apn: `bad ${index}` } }));
   const problems = await problemsOf({ scraper_id: 'county', items });
   assert.equal(problems.length, 101);
@@ -88,7 +88,7 @@ test('a hundred problems are listed, and then how many more there are', async ()
   assert.deepEqual(problems[100], { path: '', code: 'more_errors', message: 'and 42 more problems' });
 });
 
-test('more items than are made in one step are not', async () => {
+test('more items than can be created in one step are not created', async () => {
   const items = Array.from({ length: MAX_INLINE_ITEMS + 1 }, (_, index) => ({ input: { index } }));
   const problems = await problemsOf({ scraper_id: 'any', items });
   assert.deepEqual(
@@ -100,7 +100,7 @@ test('more items than are made in one step are not', async () => {
   assert.equal((await submit({ scraper_id: 'any', items: items.slice(1) })).kind, 'created');
 });
 
-test('an item id that is given twice is named with both places, and whether the inputs differ', async () => {
+test('an item id that is given twice is named with both positions, and whether the inputs differ', async () => {
   const items = ['a', 'b', 'a', 'b'].map((item_id, n) => ({ item_id, input: item_id === 'a' ? {} : { n } }));
   assert.deepEqual(await problemsOf({ scraper_id: 'any', items }), [
     { path: 'items.2.item_id', code: 'duplicate_id', message: 'a is already the id of items.0, with the same input' },
@@ -118,7 +118,7 @@ test('an item without an id gets one from its input, the same for the same input
   assert.notEqual(derivedItemId({ a: '1', b: '2' }), derivedItemId({ a: '12', b: '' }));
 });
 
-test('an input that makes no id of a bearable length needs one', async () => {
+test('an input too long to derive an id from needs one', async () => {
   const items = [{ input: { apn: 'x'.repeat(2000) } }, { input: { apn: '' } }];
   assert.deepEqual(
     (await problemsOf({ scraper_id: 'any', items })).map(({ path }) => path),
@@ -126,7 +126,7 @@ test('an input that makes no id of a bearable length needs one', async () => {
   );
 });
 
-test('texts that would not come back from the ledger as they came are refused, wherever they stand', async () => {
+test('texts that would not come back from the ledger unchanged are refused, wherever they occur', async () => {
   for (const wrong of ['half \ud800', '\udc00', 'zero \0']) {
     const problems = await problemsOf({
       job_id: wrong,
@@ -148,7 +148,7 @@ test('texts that would not come back from the ledger as they came are refused, w
   );
 });
 
-test('all other texts come back from the ledger’s file as they came, and stay apart', async (t) => {
+test('all other texts come back from the ledger’s file unchanged, and stay distinct', async (t) => {
   const dataDir = dataDirOf(t);
   const first = openIn(t, dataDir);
   const { submit } = desk(first.ledger);
@@ -183,7 +183,7 @@ test('a label that would be lost is refused', async () => {
   assert.equal((await problemsOf(request))[0]?.path, 'labels.__proto__');
 });
 
-test('a request sent again with its key answers the job that it made, however it is written', async () => {
+test('a request sent again with its key is answered with the job that it created, however it is written', async () => {
   const { submit } = desk();
   const made = await submit({ scraper_id: 'any', labels: { a: '1', b: '2' }, items: [{ input: { x: 1, y: 2 } }] }, 'k');
   assert.ok(made.kind === 'created');
@@ -196,7 +196,7 @@ test('a request sent again with its key answers the job that it made, however it
   assert.equal(again.job.jobId, made.job.jobId);
 });
 
-test('a key is not good for another request, and another key makes another job', async () => {
+test('a key is not valid for another request, and another key creates another job', async () => {
   const { submit } = desk();
   await submit({ scraper_id: 'any', job_name: 'one' }, 'k');
   const other = await submit({ scraper_id: 'any', job_name: 'two' }, 'k');
@@ -231,7 +231,7 @@ test('a job that names no scraper runs the default one, and the answer says so',
   assert.deepEqual(named.kind === 'created' && named.warnings, []);
 });
 
-test('a default scraper that is not there is named together with its setting', async () => {
+test('a default scraper that does not exist is named together with its setting', async () => {
   const parts = { ...deskWith(openMemoryLedger()), defaultScraper: 'missing' };
   const answer = await submitJob(parts, {}, null);
   const message =
@@ -248,7 +248,7 @@ for (const id of ['bulk', 'BULK', 'plan']) {
   });
 }
 
-test('a request is known again though its scraper is gone meanwhile', async () => {
+test('a request is recognised even though its scraper has since gone', async () => {
   const parts = deskWith(openMemoryLedger());
   const request = { scraper_id: 'county', items: [{ input: { apn: '001' } }] };
   await submitJob(parts, request, 'k');
@@ -256,7 +256,7 @@ test('a request is known again though its scraper is gone meanwhile', async () =
   assert.equal((await submitJob(gone, request, 'k')).kind, 'replayed');
 });
 
-test('of two same requests at once one makes the job and the other is told of it', async (t) => {
+test('of two identical requests at once, one creates the job and the other is answered with it', async (t) => {
   const { submit } = desk(openIn(t, dataDirOf(t)).ledger);
   const request = { scraper_id: 'any', items: [{ input: { a: 1 } }] };
   const answers = await Promise.all([submit(request, 'k'), submit(request, 'k')]);

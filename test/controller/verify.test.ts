@@ -75,7 +75,7 @@ async function problemsOf(files: Files): Promise<string[]> {
   return report.kind === 'checked' ? report.problems.map(({ where, problem }) => `${where}: ${problem}`) : [];
 }
 
-test('results as the engine leaves them have no problem, and all of them was looked at', async () => {
+test('results as the engine leaves them have no problems, and all of them are checked', async () => {
   const report = await verify(resultsOf());
   assert.equal(report.kind, 'checked');
   if (report.kind !== 'checked') return;
@@ -99,7 +99,7 @@ test('an index that is replaced while it is read is read again, and is not taken
   assert.deepEqual([report.problems, report.counts.total], [[], 40]);
 });
 
-test('a job that is not there, or not finished, cannot be checked', async () => {
+test('a job that does not exist, or is not finished, cannot be checked', async () => {
   assert.equal((await verify(resultsOf(), 'job-2')).kind, 'nothing');
 });
 
@@ -120,7 +120,7 @@ test('metadata that cannot be read is damage', async () => {
   assert.deepEqual(await problemsOf(files), [`${JOB_ID}/job_metadata.json: it is not the metadata of a job`]);
 });
 
-test('a part that is missing, changed, or not the one that its name says is found', async () => {
+test('a part that is missing, changed, or not the one that its name says is reported', async () => {
   const name = 'manifests/full/part-1.json';
   const missing = resultsOf();
   missing.delete(`${JOB_ID}/${name}`);
@@ -141,7 +141,7 @@ test('an item that is listed twice is named', async () => {
   assert.deepEqual(await problemsOf(resultsOf({ items: [...items, first] })), ['p-1: it is listed 2 times in full']);
 });
 
-test('counts that the items do not add up to are found', async () => {
+test('counts that the items do not add up to are reported', async () => {
   const meddle = (text: string, name: string) =>
     name.startsWith('job') ? text.replace('"success":2250', '"success":2251') : text;
   assert.deepEqual(await problemsOf(resultsOf({ meddle })), [
@@ -149,7 +149,7 @@ test('counts that the items do not add up to are found', async () => {
   ]);
 });
 
-test('lists that do not agree with the full one are found, once each', async () => {
+test('lists that do not agree with the full one are reported, once each', async () => {
   const swapped = resultsOf({
     meddle: (text, name) =>
       name === 'manifests/success/part-1.json' ? text.replace('"item_id":"p-1112"', '"item_id":"x"') : text,
@@ -199,7 +199,7 @@ test('files that are missing, short, changed or unreadable are named with their 
   assert.equal(report.checked.artifacts, 5);
 });
 
-test('of many problems all are counted and the first are told', async () => {
+test('with many problems, all are counted and the first ones are listed', async () => {
   const files = resultsOf();
   for (const key of files.keys()) if (key.includes('/items/')) files.delete(key);
   const report = await verify(files);
@@ -219,11 +219,11 @@ test('at most sixteen files are read at once', async () => {
     return files.get(parseAddress(at).key) ?? null;
   };
   await verifyJob({ store: { get }, digest: sha256 }, JOB_ID);
-  // And one part of each of the three lists.
+  // The others are one part of each of the three lists.
   assert.ok(most >= 16 && most <= 19, `${most} at once`);
 });
 
-test('hashes that occur twice are found among many, leading zeros and all', () => {
+test('hashes that occur twice are found among many, including those with leading zeros', () => {
   const hashes = new IdHashes();
   for (let index = 0; index < 5000; index += 1) hashes.add(sha256(`${index}`).slice(0, 16));
   assert.deepEqual([...hashes.repeated(10)], []);

@@ -42,12 +42,12 @@ test('an archive is read back by another program, with names and texts as they w
   assert.deepEqual([count, read['f/ä0.md'], read['f/ä3.md']], [5, '', 'Text 3 ✓']);
 });
 
-test('an archive may have more files than 16 bits can count', async () => {
+test('an archive can have more files than 16 bits can count', async () => {
   const [count] = await readBack(files(66_000));
   assert.equal(count, 66_000);
 });
 
-test('pages are files below their site, no name leaves it or collides, and the manifest lists them', async () => {
+test('pages are files below their site, no name escapes it or collides, and the manifest lists them', async () => {
   async function* pages() {
     for (const path of ['/a', '/A', '/../../x', '/a', '/q?b=1', '/failed']) {
       yield { site: 's', path, markdown: path === '/failed' ? null : `# ${path}`, about: { path } };

@@ -10,7 +10,7 @@ import { type JobSums, sumUp } from './sums.ts';
 /**
  * Kills the engine's processes again and again while they work: the owner of the database and the workers, by SIGKILL at
  * random moments and at named points, and workers by SIGSTOP past their lease and SIGCONT. Then every job is brought to
- * its end and the sums are made. The choices are seeded; when they strike is the machine's.
+ * its end and the totals are checked. The choices are seeded; when they strike depends on the machine.
  */
 export interface CrashOptions {
   readonly kills: number;
@@ -20,7 +20,7 @@ export interface CrashOptions {
   readonly say: (line: string) => void;
 }
 
-/** Points that a life passes a few times, not for every item. */
+/** Points that a process passes a few times in its life, not for every item. */
 const RARE_POINTS: ReadonlySet<FaultPoint> = new Set([
   'after-expire',
   'after-finish-before-manifest',
@@ -54,7 +54,7 @@ class Loop {
   readonly #options: CrashOptions;
   readonly #random: () => number;
   readonly #census: Record<string, number> = {};
-  /** When which process was killed: the log tells what it had in its hands. */
+  /** When which process was killed: the log shows what it was working on. */
   readonly #moments: { pid: number; at: number }[] = [];
   #host: ChildProcess | null = null;
   #deathsSeen = 0;
@@ -82,7 +82,7 @@ class Loop {
           return done < kills;
         });
       }
-      // The last life of a job is left in peace: everything must come to its end.
+      // The last life of a job is left alone: everything must come to its end.
       if (!isOver) await this.#finish(jobId);
     }
     return { census: this.#census, moments: this.#moments };
@@ -93,7 +93,7 @@ class Loop {
     this.#host?.kill('SIGKILL');
   }
 
-  /** Runs a host and hurts it until it is dead or done. Answers whether the job came to its end. */
+  /** Runs a host and interferes with it until it is dead or done. Answers whether the job came to its end. */
   async #oneLife(jobId: string, onKill: () => boolean): Promise<boolean> {
     const named = (this.#random() < 0.5 ? this.#pick(FAULT_POINTS) : undefined) ?? null;
     const chance = named !== null && RARE_POINTS.has(named) ? 0.3 : 0.02;
@@ -234,7 +234,7 @@ function signal(pid: number, name: 'SIGKILL' | 'SIGSTOP' | 'SIGCONT'): void {
   try {
     process.kill(pid, name);
   } catch {
-    // It died before we came to it.
+    // It died before we got to it.
   }
 }
 

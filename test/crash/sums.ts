@@ -19,7 +19,7 @@ export interface JobSums {
   readonly problems: readonly string[];
 }
 
-/** Reads everything back with nobody running: ledger, files and manifests must tell the same story. */
+/** Reads everything back when no process runs: ledger, files and manifests must agree. */
 export async function sumUp(
   dataDir: string,
   jobIds: readonly string[],

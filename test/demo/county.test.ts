@@ -97,7 +97,7 @@ test('the state of another visitor, of another page, or none is refused', async 
   assert.equal((await mine.select(list, 1)).status, 500);
 });
 
-test('a session that was pushed out has to start anew', async () => {
+test('a session that was pushed out has to start again', async () => {
   const visitor = visit();
   const list = await visitor.search({ inpParid: apnOf(3) });
   for (let count = 0; count < 50; count += 1) await visit().get('/Search/Disclaimer.aspx');

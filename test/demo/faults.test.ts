@@ -12,7 +12,7 @@ test('without a plan nothing happens', () => {
   assert.deepEqual(parseFaultPlan({}), NO_FAULTS);
 });
 
-test('a fault without further words hits every request', () => {
+test('a fault without further conditions hits every request', () => {
   for (const kind of FAULT_KINDS) {
     assert.equal(faultFor(parseFaultPlan({ [kind]: {} }), at({ request: 5 }), never).fault?.kind, kind);
   }
@@ -66,7 +66,7 @@ test('the first fault that hits counts, and latency goes with it', () => {
   );
 });
 
-test('latency is fixed, or lies anywhere between two bounds', () => {
+test('latency is fixed, or is anywhere between two bounds', () => {
   const delay = (settings: object, chance: number) =>
     faultFor(parseFaultPlan({ latency: settings }), at({}), () => chance).delayMs;
   assert.equal(delay({ ms: 20 }, 0.9), 20);

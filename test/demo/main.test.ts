@@ -34,7 +34,7 @@ test('it ends on SIGTERM', () =>
     assert.deepEqual(await ended, [0, null]);
   }));
 
-test('it ends with the channel to whoever forked it', async () => {
+test('it ends with the channel to the process that forked it', async () => {
   const child = fork(ENTRY, { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
   try {
     assert.ok(child.stdout !== null);
@@ -47,7 +47,7 @@ test('it ends with the channel to whoever forked it', async () => {
   }
 });
 
-test('options that cannot be used end it with what is wrong', () =>
+test('invalid options end it with a message about what is wrong', () =>
   withSite(['--faults', '{"resets":{}}'], async (child, line) => {
     assert.match(line, /^resets: is not a fault/);
     if (child.exitCode === null) await once(child, 'exit');

@@ -27,7 +27,7 @@ test('the last number is the last, and there is none beyond', () => {
   for (const n of [-1, 0.5, MOST_PARCELS, Number.NaN]) assert.throws(() => apnOf(n), RangeError);
 });
 
-test('a number is read with and without dashes, and what is none leads nowhere', () => {
+test('a number is read with and without dashes, and what is not a number leads nowhere', () => {
   assert.equal(numberOf('10101001'), 0);
   assert.equal(apnOf(5), '101-01-006A');
   assert.equal(numberOf('10101006a'), 5);

@@ -42,7 +42,7 @@ test('a bill is a whole PDF: every object is where the table says, every stream 
   }
 });
 
-test('a bill tells what the parcel has to pay', () => {
+test('a bill says what has to be paid for the parcel', () => {
   const parcel = parcelOf(1, 3);
   const text = billDocument(parcel, 2024)?.toString('latin1') ?? '';
   const bill = parcel.bills[3];

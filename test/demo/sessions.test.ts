@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { readCookies, Sessions } from '../../demo/sessions.ts';
 
-test('whoever came last is remembered, whoever stayed away longest is forgotten', () => {
+test('the visitor that came last is remembered, the one that stayed away longest is forgotten', () => {
   const sessions = new Sessions(2);
   const [first, second] = [sessions.open(), sessions.open()];
   assert.equal(sessions.find(first.id), first);

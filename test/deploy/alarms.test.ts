@@ -13,7 +13,7 @@ const ALARMS = [
   ...['BreakerTrips', 'NoProgress', 'StorageTrouble', 'NoLeader', 'UnhealthyControllers'],
 ];
 
-/** Every metric that is asked for in this, wherever it stands. */
+/** Every metric that is asked for in this value, wherever it is. */
 function metricsIn(value: unknown): readonly { readonly Namespace: string; readonly MetricName: string }[] {
   if (Array.isArray(value)) return value.flatMap(metricsIn);
   if (typeof value !== 'object' || value === null) return [];
@@ -32,7 +32,7 @@ test('each alarm says what to do, and goes to the one topic when it begins and w
   }
 });
 
-test('alarms of this account may be sent to the topic, by nobody else and not in plain text', () => {
+test('alarms may be sent to the topic by this account, by no other and not in plain text', () => {
   const topic = { Ref: onlyResource(template, 'AWS::SNS::Topic', '').id };
   const { Properties } = onlyResource(template, 'AWS::SNS::TopicPolicy', '');
   assert.deepEqual(Properties['Topics'], [topic]);
@@ -54,7 +54,7 @@ test('alarms of this account may be sent to the topic, by nobody else and not in
   assert.match(JSON.stringify(denied), /"aws:SecureTransport":"false"/);
 });
 
-test('silence is good news, but for who leads', () => {
+test('silence is good news, except about who leads', () => {
   for (const name of ALARMS) {
     const { Properties } = onlyResource(template, 'AWS::CloudWatch::Alarm', `Alarms${name}`);
     assert.equal(Properties['TreatMissingData'], name === 'NoLeader' ? 'breaching' : 'notBreaching', name);
@@ -67,7 +67,7 @@ test('silence is good news, but for who leads', () => {
   );
 });
 
-test('a dead letter is seen while it lies there, and also if the leader was faster', () => {
+test('a dead letter is seen while it is there, and even if the leader was faster', () => {
   for (const lane of LANES) {
     const { Properties } = onlyResource(template, 'AWS::CloudWatch::Alarm', `AlarmsDeadLetters${lane}`);
     const text = JSON.stringify(Properties['Metrics']);
@@ -94,8 +94,8 @@ test('no progress means jobs in progress and not one item settled, for a quarter
   assert.equal(Number(Properties['EvaluationPeriods']) * Number(MetricStat?.Period), 15 * 60);
 });
 
-/** What is asked of Trawl is what Trawl tells: a name that is wrong makes an alarm that never rings. */
-test('alarms and dashboard ask for metrics that are told', () => {
+/** The metrics asked for are those that Trawl reports: a name that is wrong makes an alarm that never rings. */
+test('alarms and dashboard ask for metrics that are reported', () => {
   const told: readonly string[] = Object.values(EMF).flatMap((group) => Object.values(group));
   const alarmed = resourcesOf(template, 'AWS::CloudWatch::Alarm').flatMap(({ Properties }) => metricsIn(Properties));
   const ours = alarmed.filter(({ Namespace }) => !Namespace.startsWith('AWS/'));

@@ -49,7 +49,7 @@ function stage(name: string): Stage {
   return found;
 }
 
-/** All of one kind in an image, those of the stages that it stands on first. */
+/** All instructions of one kind in an image, those of the stages that it is built on first. */
 function allOf(name: string, of: string): readonly string[] {
   const { from, instructions } = stage(of);
   const inherited = stages.some((each) => each.name === from) ? allOf(name, from) : [];
@@ -77,7 +77,7 @@ test('the images have the Node that the project pins', () => {
   for (const name of ['packages', 'http']) assert.match(stage(name).from, /^node:\$\{NODE_VERSION\}-[a-z]+-slim$/);
 });
 
-test('nobody is root in the end, and what may be written to belongs to the user before it is a volume', () => {
+test('no image ends as root, and what may be written to belongs to the user before it is a volume', () => {
   for (const name of ['http', 'browser']) assert.equal(allOf('USER', name).at(-1), IMAGE_USER);
   const { instructions } = stage('http');
   const owned = instructions.findIndex(
@@ -90,7 +90,7 @@ test('nobody is root in the end, and what may be written to belongs to the user 
     assert.match(environment, new RegExp(`\\b${name}=${SCRATCH}`));
 });
 
-test('only the image with a browser has one, and no image has tools of development', () => {
+test('only the image with a browser has one, and no image has development tools', () => {
   const installed = (of: string) => allOf('RUN', of).filter((text) => /apt|apk|chromium/.test(text));
   assert.deepEqual(installed('http'), []);
   assert.match(
@@ -125,7 +125,7 @@ test('what is copied exists, and is let through to Docker, and nothing else is',
   assert.deepEqual(through.sort(), [...sources, 'deploy/aws/Dockerfile'].map((source) => `!${source}`).sort());
 });
 
-/** Packages of the lock file that `npm ci` leaves when it is told so, and none that they stand on in another version. */
+/** Links the packages of the lock file that `npm ci` installs with these options, but none nested in another one. */
 function linkPackages(into: string): void {
   const { packages }: { packages: Record<string, { dev?: true; optional?: true; devOptional?: true }> } = JSON.parse(
     read('package-lock.json'),

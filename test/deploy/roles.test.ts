@@ -22,7 +22,7 @@ function statementsOf(role: string): readonly Statement[] {
 
 const listOf = <T>(value: T | readonly T[]): readonly T[] => (Array.isArray(value) ? value : [value as T]);
 
-/** `action resource`, for each of both. */
+/** `action resource`, for each pair of them. */
 function grantsOf(role: string): readonly string[] {
   return statementsOf(role)
     .flatMap(({ Action, Resource }) =>
@@ -37,7 +37,7 @@ function short(resource: unknown): string {
   return text.replace(/(?<=[a-z])[0-9A-F]{8}/, '');
 }
 
-test('no role may do all of anything, and to everything only what has no name', () => {
+test('no role may take every action of a service, nor an action on all resources unless AWS has no resource for it', () => {
   const policies = resourcesOf(template, 'AWS::IAM::Policy');
   assert.equal(policies.length, 2 * (1 + LANES.length));
   for (const { id } of policies) {
@@ -96,7 +96,7 @@ test('the ledger is one table and its index', () => {
   }
 });
 
-/** What each call of the SDK needs the right to, as the service authorization reference has it. */
+/** The rights that each call of the SDK needs, according to the service authorization reference. */
 const NEEDED: Readonly<Record<string, readonly string[]>> = {
   GetItem: ['dynamodb:GetItem'],
   BatchGetItem: ['dynamodb:BatchGetItem'],
@@ -127,10 +127,10 @@ const NEEDED: Readonly<Record<string, readonly string[]>> = {
   DeleteObjects: ['s3:DeleteObject'],
 };
 
-/** `trawl doctor` looks at things and makes them, with the rights of whoever calls it. */
+/** `trawl doctor` inspects and creates resources with the rights of its caller. */
 const OF_THE_DOCTOR = /^provision/;
 
-test('what the adapters call is what the roles may do: nothing is missing, and nothing is granted for nobody', () => {
+test('what the adapters call is what the roles may do: nothing is missing, and nothing is granted needlessly', () => {
   const files = globSync('**/*.ts', { cwd: ADAPTER }).filter((file) => !OF_THE_DOCTOR.test(file));
   const texts = files.map((file) => readFileSync(`${ADAPTER}${file}`, 'utf8'));
   const calls = new Set(

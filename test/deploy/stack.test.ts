@@ -50,7 +50,7 @@ test('the table is what the ledger expects, and outlives the stack', () => {
   });
 });
 
-test('the bucket is for nobody else, is reached over TLS only, and outlives the stack', () => {
+test('the bucket is private, is reached over TLS only, and outlives the stack', () => {
   template.resourceCountIs('AWS::S3::Bucket', 1);
   template.hasResource('AWS::S3::Bucket', {
     DeletionPolicy: 'Retain',
@@ -68,7 +68,7 @@ test('the bucket is for nobody else, is reached over TLS only, and outlives the 
   assert.ok(deniesPlainText('AWS::S3::BucketPolicy'));
 });
 
-test('the bucket drops unfinished uploads and cools results; it deletes them only when told to', () => {
+test('the bucket drops unfinished uploads and cools results; it deletes them only when configured to', () => {
   assert.deepEqual(lifecycleOf(template), [
     { Id: 'unfinished uploads', Status: 'Enabled', AbortIncompleteMultipartUpload: { DaysAfterInitiation: 1 } },
     { Id: 'cool down', Status: 'Enabled', Transitions: [{ StorageClass: 'GLACIER_IR', TransitionInDays: 30 }] },
@@ -109,7 +109,7 @@ function deniesPlainText(type: string): boolean {
   });
 }
 
-test('the times fit each other, and what the engine is told is what it takes', () => {
+test('the times fit each other, and the engine accepts the settings that it is given', () => {
   assert.ok(VISIBILITY_SECONDS >= LEASE_SECONDS);
   assert.ok(DRAIN_SECONDS + 15 <= STOP_SECONDS, 'a worker is killed while it gives back');
   for (const { name, container } of containers()) {
@@ -126,7 +126,7 @@ test('the times fit each other, and what the engine is told is what it takes', (
 
 const KNOWN_SETTINGS: readonly string[] = Object.values(SETTINGS).map(({ variable }) => variable);
 
-/** A reference stands for the address of a queue, or a name. */
+/** A reference is replaced by the address of a queue, or by a name. */
 function plain(value: unknown): string {
   if (typeof value === 'string') return value;
   const name = String((value as { Ref: string }).Ref);
@@ -166,7 +166,7 @@ test('every container has an init, no root, no files to change but its scratch, 
   assert.equal(resourcesOf(template, 'AWS::Logs::LogGroup', { RetentionInDays: 30 }).length, 1 + LANES.length);
 });
 
-test('two controllers stand behind a load balancer that asks whether they live, not whether they lead', () => {
+test('two controllers run behind a load balancer that asks whether they are alive, not whether they lead', () => {
   const service = onlyResource(template, 'AWS::ECS::Service', 'Controller').Properties;
   assert.equal(service['DesiredCount'], 2);
   assert.deepEqual(service['CapacityProviderStrategy'], [{ CapacityProvider: 'FARGATE', Weight: 1 }]);
@@ -187,7 +187,7 @@ function admitted(of: typeof template): readonly unknown[] {
   return rules.map(({ CidrIp, FromPort }) => [CidrIp, FromPort]);
 }
 
-test('the API is reached from its own network and from those that are named, and in the internet from all or these', () => {
+test('the API is reached from its own network and from those that are named, and on the internet from all or these', () => {
   const own = { 'Fn::GetAtt': [onlyResource(template, 'AWS::EC2::VPC', '').id, 'CidrBlock'] };
   assert.deepEqual(admitted(template), [[own, 80]]);
   const named = { allowFrom: '192.168.0.0/16, 172.16.4.0/22', vpcCidr: '10.77.0.0/20' };
@@ -210,7 +210,7 @@ test('the API is reached from its own network and from those that are named, and
   );
 });
 
-test('providers of capacity are there before every service, and go after it', () => {
+test('capacity providers are there before every service, and go after it', () => {
   const { id, Properties } = onlyResource(template, 'AWS::ECS::ClusterCapacityProviderAssociations', '');
   assert.deepEqual(Properties['CapacityProviders'], ['FARGATE', 'FARGATE_SPOT']);
   const services = Object.entries(template.findResources('AWS::ECS::Service'));
@@ -231,7 +231,7 @@ test('the key of the API is made by Secrets Manager, and only controllers get it
   );
 });
 
-test('workers are on Spot, at no fixed number, and scale from none by what is in their queue', () => {
+test('workers run on Spot, without a fixed number, and scale from zero by what is in their queue', () => {
   for (const lane of LANES) {
     const service = onlyResource(template, 'AWS::ECS::Service', `Workers${lane}`);
     assert.deepEqual(service.Properties['CapacityProviderStrategy'], [{ CapacityProvider: 'FARGATE_SPOT', Weight: 1 }]);
@@ -241,7 +241,7 @@ test('workers are on Spot, at no fixed number, and scale from none by what is in
   }
 });
 
-test('that there is work is a change of state of its own, and so is that there was none for five minutes', () => {
+test('the arrival of work is a change of state of its own, and so are five minutes without any', () => {
   for (const lane of LANES) {
     const work = scalingAlarm(lane, 'Work');
     const noWork = scalingAlarm(lane, 'NoWork');

@@ -10,7 +10,7 @@ import { promisify } from 'node:util';
 const PROJECT = join(import.meta.dirname, '..', '..');
 const CDK = join(PROJECT, 'node_modules', 'aws-cdk', 'bin', 'cdk');
 
-/** Port 9 discards: whoever goes out through such a proxy gets nowhere. */
+/** Port 9 discards: a request that goes out through such a proxy gets nowhere. */
 const NOWHERE = 'http://127.0.0.1:9';
 const COMPILED = { NODE_COMPILE_CACHE: join(PROJECT, 'node_modules', '.cache', 'trawl') };
 

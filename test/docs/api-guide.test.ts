@@ -26,7 +26,7 @@ test('every command of the API guide does what the guide shows', { timeout: 600_
       assert.ok(isShown(expected, stdout), `$ ${command}\n\nshown:\n${expected}\nwritten:\n${stdout}`);
     }
   }
-  await t.test('its table of paths is that of the API, with the access that each needs', async () => {
+  await t.test('its table of paths matches the API, with the access that each path needs', async () => {
     const answer = await fetch(`${guide.address('8080')}/openapi.json`);
     const { paths } = (await answer.json()) as { paths: Record<string, Record<string, object>> };
     const served = Object.entries(paths).flatMap(([path, methods]) =>
@@ -37,7 +37,7 @@ test('every command of the API guide does what the guide shows', { timeout: 600_
     assert.deepEqual(listed.map(([, path]) => path).sort(), served.sort());
     for (const [, path = '', access] of listed) {
       const [method, template = ''] = path.split(' ');
-      // Access is looked at before anything else.
+      // Access is checked before anything else.
       const tried = await fetch(`${guide.address('8081')}${template.replaceAll(/[{}]/g, '')}`, {
         ...(method === undefined ? {} : { method }),
         headers: access === 'full' ? { 'x-api-key': 'only-look' } : {},
@@ -57,7 +57,7 @@ test('the table of errors has every code, with its status', () => {
   assert.deepEqual(listed.sort(), known.sort());
 });
 
-test('the limits that the guide names are those of the code', () => {
+test('the limits that the guide names match the code', () => {
   const section = GUIDE.slice(GUIDE.indexOf('## Limits'), GUIDE.indexOf('## Every path'));
   const limit = (what: string) => section.split('\n').find((line) => line.startsWith(`| ${what} |`)) ?? '';
   const { maxBodyBytes } = loadConfig({}, {});
@@ -68,7 +68,7 @@ test('the limits that the guide names are those of the code', () => {
   assert.match(limit('event streams open at a time'), new RegExp(`\\| ${watchers} `));
 });
 
-test('what a command writes is compared as a whole, and … stands for anything', () => {
+test('the output of a command is compared as a whole, and … matches anything', () => {
   assert.ok(isShown('{"a": 1,\n "b": …}', '{"a":1,"b":{"c":2}}'));
   assert.ok(!isShown('{"a":1}', '{"a":1,"b":2}'));
   assert.ok(!isShown('…"b":2}', '{"a":1,"b":2}x'));

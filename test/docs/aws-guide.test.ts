@@ -12,7 +12,7 @@ import { blocksOf, isShown, openGuide } from './guide.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PAGE = readFileSync(new URL('../../docs/aws.md', import.meta.url), 'utf8');
 
-test('whoever has no account can try it as the page says', { timeout: 600_000 }, async () => {
+test('a reader without an account can try it as the page says', { timeout: 600_000 }, async () => {
   const [emulators, ...others] = blocksOf(PAGE);
   assert.ok(emulators?.kind === 'terminal' && others.length >= 3, 'the blocks were not found');
   const guide = openGuide();
@@ -35,9 +35,9 @@ test('whoever has no account can try it as the page says', { timeout: 600_000 },
   }
 });
 
-/** Resolves when they have said all that is to be set. */
+/** Resolves when the emulators have printed everything that has to be set. */
 async function startEmulators(command: string, folder: string): Promise<void> {
-  // Those of the whole run are not what the page starts.
+  // The emulators of the whole run are not the ones that the page starts.
   const {
     AWS_ENDPOINT_URL_DYNAMODB: _dynamo,
     AWS_ENDPOINT_URL_SQS: _sqs,
@@ -63,7 +63,7 @@ async function startEmulators(command: string, folder: string): Promise<void> {
   await promise;
 }
 
-test('the numbers that the page names are those of the code and of the stack', () => {
+test('the numbers that the page names match the code and the stack', () => {
   const aws = { TRAWL_BACKEND: 'aws', WEB_SCRAPER_QUEUE_URL: 'https://sqs.us-east-1.amazonaws.com/1/trawl' };
   const { leaseMs, slots } = loadConfig({}, aws, '/no-such.config.ts');
   assert.match(
@@ -81,7 +81,7 @@ test('the numbers that the page names are those of the code and of the stack', (
   assert.ok(PAGE.includes(`it must be ${maxWorkers.http * slots}.`));
 });
 
-test('every script of npm that the documentation names is there', () => {
+test('every npm script that the documentation names exists', () => {
   const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8'));
   const pages = [
     'README.md',

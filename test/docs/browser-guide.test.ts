@@ -47,8 +47,8 @@ const EXPECTED: Readonly<Record<string, unknown>> = {
   'my-login-county': { owner: 'SMITH JOHN' },
 };
 
-test('the scrapers of browser-scrapers.md work as they stand', async () => {
-  // Over http, because the browser would not believe the certificate of a site of ours.
+test('the scrapers of browser-scrapers.md work as written', async () => {
+  // This uses http, because the browser would not trust the certificate of a site of ours.
   const page = readFileSync(new URL('../../docs/browser-scrapers.md', import.meta.url), 'utf8').replaceAll(
     /https:\/\/(?=\w+\.example\.gov)/g,
     'http://',

@@ -30,7 +30,7 @@ const PAGES = ['.', 'docs', 'scrapers'].flatMap((folder) =>
     .map((name) => join(folder, name)),
 );
 
-test('every trawl command in a block of the documentation is one that the command line accepts', async () => {
+test('the command line accepts every trawl command in a block of the documentation', async () => {
   const refused: string[] = [];
   let found = 0;
   for (const page of PAGES) {
@@ -44,7 +44,7 @@ test('every trawl command in a block of the documentation is one that the comman
   assert.deepEqual(refused, []);
 });
 
-test('every trawl command in a sentence of the documentation is there, and has the options that it is shown with', () => {
+test('every trawl command in a sentence of the documentation exists, and has the options that it is shown with', () => {
   const unknown: string[] = [];
   let found = 0;
   for (const page of PAGES) {
@@ -90,7 +90,7 @@ function wordsOf(line: string): string[] {
   return words.map((word) => word.replaceAll(/['"]/g, ''));
 }
 
-/** Null if the command line takes it. Nothing is carried out. */
+/** Null if the command line accepts it. Nothing is carried out. */
 async function refusalOf(words: readonly string[]): Promise<string | null> {
   const program = buildProgram();
   for (const command of leavesOf(program)) command.action(() => {});
@@ -103,7 +103,7 @@ async function refusalOf(words: readonly string[]): Promise<string | null> {
   }
 }
 
-/** The first word that is not a command, or not an option of its command; null if there is none. Arguments may be missing. */
+/** The first word that is not a command or an option of its command, or null. Arguments may be missing. */
 function unknownIn(words: readonly string[]): string | null {
   let command: Command = buildProgram();
   const rest = [...words];

@@ -1,12 +1,12 @@
 import { type ModelReply, type ModelRequest, type ModelServer, startModel } from '../models/model-server.ts';
 
-/** The county of the guides: a JSON API, parcels on several pages, and a part behind a login. */
+/** The county of the guides: a JSON API, parcels on several pages, and a part that needs a login. */
 
 export const PASSWORD = 'correct horse battery';
 
 const PARCELS_PER_ANSWER = 50;
 
-/** After so many pages a login has expired. */
+/** A login expires after this many pages. */
 const PAGES_PER_LOGIN = 2;
 
 /** This page is out of order for as long as an item is tried by itself. */
@@ -75,7 +75,7 @@ function graphql({ body }: ModelRequest): ModelReply {
   return json({ data: { parcel: { apn: variables.apn, owner: 'SMITH 1' } } });
 }
 
-/** Pages for those who have logged in; others are sent to the login, with a status of 200 in the end. */
+/** Pages for users who have logged in; others are redirected to the login, with a status of 200 in the end. */
 function members({ method, url, headers, body }: ModelRequest, logins: number[]): ModelReply {
   if (url.pathname === '/login' && method === 'POST') {
     const form = new URLSearchParams(body);

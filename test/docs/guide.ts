@@ -13,8 +13,8 @@ import { command as carryOut } from '../cli/trawl.ts';
  *   ```sh terminal   one command that goes on running, in a terminal of its own, until the page is done
  *   ```console       commands after `$ `, continued after `> `, each followed by what it writes
  *
- * What a command writes is compared without its white space, so that a page can break lines where it likes; `…` stands
- * for anything. Ports are those of the page: a server is started on any that is free, and its own is put in their place.
+ * What a command writes is compared without its white space, so that a page can break lines where it likes; `…`
+ * matches anything. A server is started on any free port, which is put in place of the port that the page shows.
  */
 export type Block =
   | { readonly kind: 'terminal'; readonly section: string; readonly command: string }
@@ -74,7 +74,7 @@ function withoutSpace(text: string): string {
 interface GuideOptions {
   /** Added to the environment of the commands. */
   readonly env?: Readonly<Record<string, string>>;
-  /** By their names in the folder. */
+  /** Keyed by their names in the folder. */
   readonly files?: Readonly<Record<string, string>>;
 }
 
@@ -102,7 +102,7 @@ export function openGuide({ env: more = {}, files = {} }: GuideOptions = {}) {
     ...process.env,
     PATH: [join(ROOT, 'node_modules', '.bin'), join(ROOT, 'bin'), process.env['PATH']].join(':'),
     TRAWL_WORKERS: '1',
-    // Longer than a busy machine keeps a worker waiting.
+    // This is longer than a busy machine keeps a worker waiting.
     TRAWL_LEASE_MS: '30000',
     NO_PROXY: '*',
     ...more,
@@ -123,7 +123,7 @@ export function openGuide({ env: more = {}, files = {} }: GuideOptions = {}) {
       });
       started.push(child.pid);
       const { promise, resolve, reject } = Promise.withResolvers<string>();
-      // It goes on reading, or whoever writes would have to wait some time.
+      // It keeps reading, or the process that writes would block at some point.
       createInterface(child.stdout)
         .on('line', (line) => {
           const own = /"url":"http:\/\/[\d.]+:(\d+)"/.exec(line)?.[1];
@@ -146,7 +146,7 @@ export function openGuide({ env: more = {}, files = {} }: GuideOptions = {}) {
         );
       });
     },
-    /** As the page writes it, for the one that was started for it. */
+    /** An address as the page writes it, mapped to the server that was started for it. */
     address: (port: string) => withPorts(`http://127.0.0.1:${port}`),
   };
 }
@@ -154,7 +154,7 @@ export function openGuide({ env: more = {}, files = {} }: GuideOptions = {}) {
 const WORD = /(?:'[^']*'|"[^"$`\\]*"|[\w./:=,@%+-])+/g;
 const PLAIN = new RegExp(`^${WORD.source}(?: +${WORD.source})*$`);
 
-/** The words of a command that asks nothing else of a shell; null for any other. */
+/** The words of a command that needs nothing else from a shell; null for any other. */
 function wordsOf(command: string): readonly string[] | null {
   if (!PLAIN.test(command)) return null;
   return (command.match(WORD) ?? []).map((word) => word.replaceAll(/'([^']*)'|"([^"]*)"/g, '$1$2'));

@@ -33,7 +33,7 @@ test('each word that people search for is in the index, and in a heading of a pa
   }
 });
 
-/** Also in another form: `crawling`, `retries`, `circuit_breaker`. */
+/** Other forms of the word count as well: `crawling`, `retries`, `circuit_breaker`. */
 function hasWord(text: string, word: string): boolean {
   return new RegExp(`\\b${word.replace(/y$/, '')}`, 'i').test(text.replaceAll('_', ' '));
 }

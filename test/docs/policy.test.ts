@@ -6,7 +6,7 @@ import { policySchema } from '../../src/domain/policy.ts';
 
 const TEXT = readFileSync(PAGE, 'utf8');
 
-test('the tables of the policy page are those of the schema', () => {
+test('the tables of the policy page match the schema', () => {
   assert.equal(TEXT, policyPage(TEXT), `docs/policy.md is out of date: run ${COMMAND}`);
 });
 
@@ -17,7 +17,7 @@ test('every field of a policy has its row in the section of its name, and every 
   assert.equal(TEXT.match(/^\| `/gm)?.length, expected.flatMap(([, fields]) => Object.keys(fields)).length);
 });
 
-test('every policy that a page shows is accepted as it stands', () => {
+test('every policy that a page shows is accepted as written', () => {
   const folder = new URL('../../docs/', import.meta.url);
   const pages = readdirSync(folder).filter((name) => name.endsWith('.md'));
   const shown = pages.flatMap((page) => {

@@ -14,7 +14,7 @@ function blocks(language: string): readonly string[] {
   );
 }
 
-test('the policy of the page is one, and asks for nothing that is ignored', () => {
+test('the policy of the page is valid, and asks for nothing that is ignored', () => {
   const [json = ''] = blocks('json');
   const { proxy } = policySchema.parse(JSON.parse(json));
   assert.equal(proxy.type, 'residential');
@@ -42,7 +42,7 @@ test('the settings of the page are enough for the proxies that it names', () => 
   );
 });
 
-test('by what exits can be chosen is what the page says', () => {
+test('the page says by what exits can be chosen', () => {
   const place = { country: 'us', state: 'az', city: 'Phoenix' };
   for (const type of PROXY_TYPES.filter((each) => each !== 'none')) {
     const [, said = ''] =
@@ -51,7 +51,7 @@ test('by what exits can be chosen is what the page says', () => {
   }
 });
 
-test('each answer of a proxy is the failure that the page says', () => {
+test('each answer of a proxy becomes the failure that the page names', () => {
   const rows = [...PAGE.matchAll(/^\| ((?:400|408|429|502)[^|]*) \| `(\w+)` \|/gm)];
   assert.equal(rows.length, 4);
   for (const [, cell = '', type = ''] of rows) {

@@ -11,7 +11,7 @@ import { STEP_TYPES } from '../../src/domain/recording/step.ts';
 const PAGE_TEXT = readFileSync(PAGE, 'utf8');
 const GUIDE = readFileSync(new URL('../../docs/recordings.md', import.meta.url), 'utf8');
 
-test('the reference and the schema for editors are those of the code', () => {
+test('the reference and the schema for editors match the code', () => {
   assert.equal(PAGE_TEXT, stepsPage(PAGE_TEXT), `docs/recording-steps.md is out of date: run ${COMMAND}`);
   assert.equal(
     readFileSync(SCHEMA, 'utf8'),

@@ -11,7 +11,7 @@ import { scrapersOf } from './scrapers-of.ts';
 
 /**
  * Pages with whole scrapers. Each is saved in `scrapers/`, under its id, and the commands of the page are run with the
- * sites of the examples within reach. A scraper that no command of its page runs is an example that nobody has tried.
+ * sites of the examples within reach. A scraper that no command of its page runs is an untested example.
  */
 const DOCS = new URL('../../docs/', import.meta.url);
 const SHORT = ['json-apis.md', 'several-pages.md', 'following-links.md', 'tokens-and-secrets.md', 'exporting.md'];
@@ -33,7 +33,7 @@ before(async () => {
 });
 after(() => Promise.all([...new Set(Object.values(sites))].map((site) => site.close())));
 
-/** With the scrapers of a page in `scrapers/`, and their sites within reach. */
+/** Opens a guide with the scrapers of a page in `scrapers/`, and their sites within reach. */
 function openPage(page: string) {
   const env = {
     TRAWL_ALLOW_ADDRESSES: 'loopback',
@@ -75,14 +75,14 @@ for (const name of sized({ quick: SHORT, slow: GUIDES })) {
 
 const STATEMENT = { apn: '200-14-030', owner: 'SMITH JOHN', total_tax: 1204.5 };
 
-/** Pages that show small scrapers without running them, and what becomes of the parcel. */
+/** Pages that show small scrapers without running them, and what they make of the parcel. */
 const SMALL: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   'writing-a-scraper.md': { 'my-county': STATEMENT, 'my-county-pages': null },
   '../README.md': { 'my-county': STATEMENT },
 };
 
 for (const [name, expected] of Object.entries(SMALL)) {
-  test(`the small scrapers of ${name} work as they stand`, async () => {
+  test(`the small scrapers of ${name} work as written`, async () => {
     const { guide, ids } = openPage(readFileSync(new URL(name, DOCS), 'utf8'));
     assert.deepEqual(ids, Object.keys(expected));
     for (const id of ids) {
@@ -101,7 +101,7 @@ test('a newcomer can paste the commands of the README that write a scraper, try 
   await guide.run("printf 'apn\\n200-14-030\\n200-14-031\\n' > parcels.csv");
   const written: string[] = [];
   for (const command of commands) {
-    // Watching goes on until it is interrupted.
+    // Watching continues until it is interrupted.
     const once = command.replace('--watch', '');
     const { code, stdout, stderr } = await guide.run(once);
     assert.equal(code, 0, `$ ${once}\n${stdout}${stderr}`);

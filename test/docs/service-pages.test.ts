@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { openGuide } from './guide.ts';
 
-test('the commands of the README and the metrics of the operations guide are there', async (t) => {
+test('the commands of the README and the metrics of the operations guide exist', async (t) => {
   const guide = openGuide();
   await guide.start('bin/trawl serve --port 8080');
 
@@ -16,7 +16,7 @@ test('the commands of the README and the metrics of the operations guide are the
     }
   });
 
-  await t.test('every metric that is worth an alert or a graph is told', async () => {
+  await t.test('every metric that is worth an alert or a graph is documented', async () => {
     const { stdout } = await guide.run('curl -s localhost:8080/metrics');
     const told = new Set([...stdout.matchAll(/^# TYPE (\w+)/gm)].map(([, name]) => name));
     const named = page('docs/operations.md').match(/\b(?:trawl|nodejs|process)_[a-z0-9_]+/g) ?? [];

@@ -11,11 +11,11 @@ import { SECRET_PREFIX } from '../../src/domain/secrets.ts';
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const PAGE = readFileSync(join(ROOT, 'docs/configuration.md'), 'utf8');
 const NOWHERE = join(ROOT, 'no-such.config.ts');
-/** On AWS there are all that there are elsewhere, and a few more. */
+/** AWS has all the settings that there are elsewhere, and a few more. */
 const AWS = { TRAWL_BACKEND: 'aws', WEB_SCRAPER_QUEUE_URL: 'https://sqs.us-east-1.amazonaws.com/1/trawl' };
 const SETTINGS = settingsInForce(loadConfig({}, AWS, NOWHERE), AWS, NOWHERE).map(({ name }) => name);
 
-test('the table of settings is what the code reads', () => {
+test('the table of settings matches what the code reads', () => {
   assert.equal(PAGE, settingsPage(PAGE), `docs/configuration.md is out of date: run ${COMMAND}`);
 });
 
@@ -24,7 +24,7 @@ test('every setting has its row on the page of settings, and every row is a sett
   assert.deepEqual(rows.sort(), [...SETTINGS].sort());
 });
 
-test('no page names a setting that there is not', () => {
+test('no page names a setting that does not exist', () => {
   const pages = [
     ...readdirSync(ROOT).filter((name) => name.endsWith('.md')),
     ...readdirSync(join(ROOT, 'docs'))
@@ -39,7 +39,7 @@ test('no page names a setting that there is not', () => {
   assert.deepEqual(unknown, []);
 });
 
-test('the file of settings that the page shows is taken as it stands', () => {
+test('the settings file that the page shows is accepted as written', () => {
   const code = /```ts\n(\/\/ trawl\.config\.ts\n[\s\S]*?)```/.exec(PAGE)?.[1];
   assert.ok(code !== undefined, 'the block was not found');
   const folder = mkdtempSync(join(tmpdir(), 'trawl-settings-'));

@@ -75,7 +75,7 @@ test('a retry that the deadline would cut off is not begun', () => {
   assert.equal(left(-5), 'give-up');
 });
 
-test('a block is met as somebody else, a bad proxy through another session, and the rest as before', () => {
+test('a block is retried as a new visitor, a bad proxy with another session, and the rest as before', () => {
   for (const type of FAILURE_TYPES.filter(isRetryable)) {
     const decision = after(type, 1);
     const identity = type === 'blocked' ? 'new' : type === 'proxy_error' ? 'new-proxy-session' : 'keep';

@@ -18,7 +18,7 @@ function after(
 
 const FAILS = { kind: 'fail', pauseMs: null };
 
-test('a rare refusal with a short Retry-After delays its own request and nobody else', () => {
+test('a rare refusal with a short Retry-After delays its own request and no other', () => {
   assert.deepEqual(after('rate_limited', { retryAfterMs: 1000 }), { kind: 'repeat', delayMs: 1000 });
   assert.deepEqual(after('rate_limited', { retryAfterMs: 1000, repeats: 1 }), { kind: 'repeat', delayMs: 1000 });
   assert.deepEqual(after('rate_limited', { retryAfterMs: 1000, repeats: 2 }), FAILS);
@@ -42,7 +42,7 @@ test('a gateway that fails and a lost connection are asked again, twice and a li
   assert.deepEqual(after('network_error', { status: null, isLost: true }), { kind: 'repeat', delayMs: 250 });
 });
 
-test('what would come to nothing again, or must not be sent twice, is not repeated', () => {
+test('a request that would fail again, or must not be sent twice, is not repeated', () => {
   assert.deepEqual(after('server_error', { status: 500 }), FAILS);
   assert.deepEqual(after('network_error', { status: null }), FAILS);
   assert.deepEqual(after('maintenance'), FAILS);

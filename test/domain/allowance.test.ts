@@ -84,7 +84,7 @@ test('a slot that becomes free takes its share of what is left, and not much les
   assert.equal(withLeft(4), 4);
 });
 
-test('items that wait behind another in a batch are counted as pending, but cannot go out a second time', () => {
+test('items that wait after another in a batch are counted as pending, but cannot go out a second time', () => {
   const counts = { ...NO_COUNTS, total: 100, inProgress: 1 };
   assert.equal(dispatchAllowance(stateOf({ counts, itemsInFlight: 100 }), 100).batches, 0);
   const allowance = dispatchAllowance(stateOf({ counts, itemsInFlight: 90 }), 100);

@@ -35,14 +35,14 @@ test('every later attempt has a folder of its own', () => {
   assert.notEqual(keyOf({ attempt: 2 }), keyOf({ attempt: 3 }));
 });
 
-test('an attempt whose key is taken gets a folder that no other can have', () => {
+test('an attempt whose key is taken gets a folder that no other attempt can have', () => {
   const apart = apartName('101-01-001', 'chosen', sha256);
   assert.match(apart, /^[0-9a-f]{16}$/);
   assert.equal(
     artifactKey({ ...at, apart }, { kind: 'html', extension: 'html' }, sha256),
     `job-1/items/101-01-001/attempt-1-${apart}/html.html`,
   );
-  // Also of two items that share a folder on a disk that folds case, whatever is chosen for them.
+  // The same holds for two items that share a folder on a disk that folds case, whatever is chosen for them.
   assert.notEqual(apartName('503-51-079A', 'chosen', sha256), apartName('503-51-079a', 'chosen', sha256));
   assert.notEqual(apartName('101-01-001', 'chosen', sha256), apartName('101-01-001', 'another', sha256));
 });
@@ -78,7 +78,7 @@ test('an extension that could do harm is replaced', () => {
   }
 });
 
-test('everything of a job lies under its prefix, and nothing of a job whose name begins alike', () => {
+test('everything of a job is under its prefix, and nothing of a job whose name begins the same way is', () => {
   assert.equal(jobPrefix('job-1', sha256), 'job-1/');
   assert.ok(keyOf({}).startsWith(jobPrefix('job-1', sha256)));
   assert.ok(!keyOf({ jobId: 'job-10' }).startsWith(jobPrefix('job-1', sha256)));

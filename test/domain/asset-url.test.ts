@@ -28,7 +28,7 @@ const SUFFIXES =
   '.pdf .zip .tar .gz .tgz .rar .7z .png .jpg .jpeg .gif .svg .ico .webp .mp4 .mp3 .wav .webm .mov .doc .docx .xls .xlsx ' +
   '.ppt .pptx .exe .dmg .pkg .deb .rpm .xml .rss .atom';
 
-test('a file is told from a page by the last suffix of its decoded path', () => {
+test('a file is distinguished from a page by the last suffix of its decoded path', () => {
   for (const base of ['https://docs.example.com', 'https://docs.zip', '//docs.example.com', '']) {
     for (const path of ASSETS) assert.equal(isAssetUrl(`${base}${path}`), true, `${base}${path}`);
     for (const path of PAGES) assert.equal(isAssetUrl(`${base}${path}`), false, `${base}${path}`);

@@ -21,7 +21,7 @@ import { anyOutcome, failedWith, NOW, SCRAPED, SKIPPED } from './builders.ts';
 
 const policyOf = (fields: Partial<BreakerPolicy> = {}) => circuitBreakerSchema.parse(fields);
 const tallyOf = (outcomes: readonly Outcome[]) => outcomes.reduce(tallyOutcome, EMPTY_TALLY);
-/** Of a job that has had a success before, unless it says otherwise. */
+/** Judges a job that has had one success before, unless `success` says otherwise. */
 const judge = (circuit: Circuit, tally: Tally, policy: BreakerPolicy, now: number, success = 1) =>
   judgeJob({ circuit, tally, policy: { circuit_breaker: policy }, counts: { success, failed: tally.finished } }, now);
 const times = (count: number, outcome: Outcome): Outcome[] => Array<Outcome>(count).fill(outcome);
@@ -33,11 +33,11 @@ test('a success ends a streak and counts as finished', () => {
   assert.deepEqual(tallyOf([TIMEOUT, TIMEOUT, SCRAPED]), { ...EMPTY_TALLY, finished: 3, failed: 2 });
 });
 
-test('"no such property" shows that the site works: it ends a streak and is no failure', () => {
+test('"no such property" shows that the site works: it ends a streak and is not a failure', () => {
   assert.deepEqual(tallyOf([TIMEOUT, NO_RESULTS]), { ...EMPTY_TALLY, finished: 2, failed: 1, missed: 1, dry: 2 });
 });
 
-test('what the proxy did, and what was skipped, says nothing of the site', () => {
+test('what the proxy did, and what was skipped, says nothing about the site', () => {
   const before = tallyOf([TIMEOUT, TIMEOUT]);
   assert.deepEqual(tallyOutcome(before, failedWith('proxy_error')), before);
   assert.deepEqual(tallyOutcome(before, SKIPPED), before);
@@ -166,12 +166,12 @@ test('with count_all_failures, input failures count in the share and in a row', 
   assert.equal(streak.kind === 'trip' && streak.trip.message, '50 failures in a row (limit 50)');
 });
 
-test('a tally that an older version stored takes what it did not count for successes', () => {
+test('a tally stored by an older version treats what it did not count as successes', () => {
   const stored = completeTally({ finished: 60, failed: 2, streak: 1, stopper: null });
   assert.equal(judge(CLOSED, stored, policyOf(), NOW, 0).kind, 'stay');
 });
 
-test('an open circuit waits for its time to probe, or for somebody who resumes the job', () => {
+test('an open circuit waits for its time to probe, or for a user who resumes the job', () => {
   const open = (probeAt: number | null): Circuit => ({ state: 'open', since: NOW - 60_000, probeAt });
   const broken = tallyOf(times(30, TIMEOUT));
   assert.equal(judge(open(NOW + 1), broken, policyOf(), NOW).kind, 'stay');
@@ -280,7 +280,7 @@ test('one more success never trips a closed circuit', () => {
   );
 });
 
-test('a probe is decided by the first end that tells of the site, and stays undecided until then', () => {
+test('a probe is decided by the first end that says something about the site, and stays undecided until then', () => {
   fc.assert(
     fc.property(fc.array(anyOutcome, { maxLength: 10, size: 'max' }), anyPolicy, (outcomes, policy) => {
       const telling = outcomes.find((each) => tallyOutcome(EMPTY_TALLY, each) !== EMPTY_TALLY);

@@ -10,7 +10,7 @@ import { type Policy, policySchema } from '../../src/domain/policy.ts';
 
 /** Values for the tests of the pure core: builders that default the rest, and generators for fast-check. */
 
-/** A moment that is no round number, so that a time which was forgotten shows. */
+/** A moment that is not a round number, so that a forgotten time shows. */
 export const NOW = 1_750_000_000_123;
 
 type Sections = {

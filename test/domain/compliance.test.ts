@@ -108,7 +108,7 @@ test('rates are those that the host sees, whatever processes the requests came f
   );
 });
 
-test('concurrency lies between its two bounds, and is exact for one process', () => {
+test('concurrency is between its two bounds, and is exact for one process', () => {
   fc.assert(
     fc.property(requestList, everyMs, (requests, every) => {
       const worst = worstIn(merged(reportsOf(requests, every)));

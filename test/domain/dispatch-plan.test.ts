@@ -88,7 +88,7 @@ test('a job whose items are mostly fine runs to its end', () => {
   assert.deepEqual(end.job.counts, { ...NO_COUNTS, total: 200, success: 160, failed: 40 });
 });
 
-test('"no such property" is no reason to trip while some items succeed', () => {
+test('"no such property" is not a reason to trip while some items succeed', () => {
   let at = 0;
   const end = runToStandstill(jobOf({}, { total: 300 }), () => {
     at += 1;
@@ -127,7 +127,7 @@ test('a new job may go out, with the throttle that was reckoned with', () => {
   assert.equal(plan.throttle.ceiling, 3);
 });
 
-test('nothing goes out of a job that is held, failed, cancelled or completed, and nobody need look again', () => {
+test('nothing goes out of a job that is held, failed, cancelled or completed, and there is no need to look again', () => {
   assert.deepEqual(planDispatch(jobOf({}, { held: true }), 1, NOW), WAIT);
   for (const status of ['failed', 'cancelled', 'completed'] as const) {
     assert.deepEqual(planDispatch(jobOf({}, { status }), 1, NOW), WAIT, status);

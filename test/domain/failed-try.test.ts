@@ -46,7 +46,7 @@ for (const [types, expected, why] of NAMED) {
   });
 }
 
-test('every type tells of the item, of what the site says, or of that moment', () => {
+test('every type says something about the item, about the site, or about that moment', () => {
   const passing = FAILURE_TYPES.filter((type) => tellingOf(type) === 'passing');
   assert.deepEqual(passing, [...['timeout', 'network_error', 'server_error', 'rate_limited', 'proxy_error']]);
   for (const type of FAILURE_TYPES) assert.equal(tellingOf(type) === 'decided', !isRetryable(type), type);

@@ -162,7 +162,7 @@ test('failures at another kind of address are another group; ids in an address m
   );
 });
 
-test('a group tells when its first and its last failure ended, in whatever order they are counted', () => {
+test('a group says when its first and its last failure ended, in whatever order they are counted', () => {
   let group = emptyGroup(groupOf(failure('timeout', 'late')));
   assert.deepEqual([group.firstAt, group.lastAt], [null, null]);
   for (const at of [20, 10, 30]) group = addToGroup(group, { itemId: `${at}`, message: 'late', at });
@@ -171,7 +171,7 @@ test('a group tells when its first and its last failure ended, in whatever order
   assert.deepEqual([joined?.firstAt, joined?.lastAt], [5, 30]);
 });
 
-test('when a group began that an older version counted is not known', () => {
+test('it is not known when a group began that was counted by an older version', () => {
   const older = { ...emptyGroup(groupOf(failure('timeout', 'late'))), count: 4 };
   const group = addToGroup(older, { itemId: 'a', message: 'late', at: 7 });
   assert.deepEqual([group.firstAt, group.lastAt], [null, 7]);
@@ -278,7 +278,7 @@ test('an example with a page takes the place of one without', () => {
   assert.deepEqual(addToGroup(group, { ...paged, at: 1 }).examples, [paged, a, b]);
 });
 
-test('what has failed no more leaves its group, example and all, and the last one ends it', () => {
+test('an item that is no longer failed leaves its group, example and all, and the last one ends it', () => {
   const examples = ['a', 'b'].map((itemId) => ({ itemId, message: '' }));
   assert.deepEqual(removeFromGroup({ count: 4, examples }, ['a', 'z']), { count: 2, examples: examples.slice(1) });
   assert.equal(removeFromGroup({ count: 2, examples }, ['a', 'b']), null);

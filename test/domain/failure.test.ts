@@ -57,7 +57,7 @@ test('only a wrong proxy configuration stops the job', () => {
   assert.deepEqual(stoppers, ['proxy_config']);
 });
 
-test('what nobody named, and what kills workers, is blamed on us', () => {
+test('errors without a type of their own, and whatever kills workers, are blamed on us', () => {
   assert.deepEqual(
     FAILURE_TYPES.filter((type) => FAILURES[type].blame === 'us'),
     ['poison', 'unexpected'],
@@ -90,7 +90,7 @@ test('the cause is the error underneath in its own words, with its code', () => 
   assert.equal(failure('unexpected', 'thrown', { cause: odd }).cause, 'Error: odd');
 });
 
-test('a hint of the site is kept, zero included', () => {
+test('a hint from the site is kept, zero included', () => {
   assert.equal(failure('rate_limited', 'slow down', { retryAfterMs: 0 }).retryAfterMs, 0);
   assert.equal(failure('rate_limited', 'slow down', { retryAfterMs: 1500 }).retryAfterMs, 1500);
 });

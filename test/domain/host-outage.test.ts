@@ -7,7 +7,7 @@ import { afterAway, afterGood, type HostOutage, hostAnswer, isAway, NO_OUTAGE } 
 
 const WORKED = afterGood(NO_OUTAGE);
 
-/** So many failures in a row; answers the pauses that they caused. */
+/** Reports this many failures in a row; returns the pauses that they caused. */
 function fail(outage: HostOutage, times: number, chance = 0.999) {
   const pauses: number[] = [];
   let now = outage;
@@ -79,7 +79,7 @@ test('an hour of outage takes fewer than 35 requests, whatever the chances', () 
   );
 });
 
-test('what is about one item says nothing of an outage, and an answer of any kind shows that the host is there', () => {
+test('what concerns one item says nothing about an outage, and an answer of any kind shows that the host is there', () => {
   const says = (type: (typeof FAILURE_TYPES)[number], status: number | null = 200) => hostAnswer({ type }, status);
   assert.deepEqual(
     [says('network_error', null), says('timeout', null), says('maintenance', 503)],
@@ -96,7 +96,7 @@ test('what is about one item says nothing of an outage, and an answer of any kin
   assert.equal(says('refused_address', null), null);
 });
 
-test('an item goes back because of its host only if the host is away, let nobody in, or asks for more than is left', () => {
+test('an item goes back because of its host only if the host is away, let no request in, or asks for more than is left', () => {
   const pause = { pauseMs: 10_000, isAway: false, wasAsked: true };
   const limited = failure('rate_limited', '429', { retryAfterMs: 10_000 });
   const down = failure('network_error', 'refused');

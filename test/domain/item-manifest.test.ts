@@ -8,7 +8,7 @@ import { anyText, itemOf, NOW, sha256 } from './builders.ts';
 
 const ENDED = { attempt: 2, tries: 1, startedAt: NOW, durationMs: 1500, end: 'success', failure: null } as const;
 
-test('it tells how the item ended, when, and where its files are', () => {
+test('it says how the item ended, when, and where its files are', () => {
   const artifact = {
     key: 'j/items/a/data.json',
     size: 2,
@@ -70,13 +70,13 @@ test('whatever the ids are, names are safe keys and no two items share one', () 
       for (const name of [first, firstApart, second, secondApart]) assert.ok(isSafeKey(name), name);
       assert.notEqual(first, second);
       assert.notEqual(firstApart.toLowerCase(), secondApart.toLowerCase());
-      // Nobody's own name is what another is called, on any disk.
+      // No item's own name is a name of another item, on any disk.
       assert.notEqual(first.toLowerCase(), secondApart.toLowerCase());
     }),
   );
 });
 
-test('a manifest is of the item that it names, and one that cannot be read is anybody’s', () => {
+test('a manifest belongs to the item that it names, and one that cannot be read may belong to any item', () => {
   assert.ok(isManifestOf('{"item_id":"a"}', 'a'));
   assert.ok(!isManifestOf('{"item_id":"A"}', 'a'));
   for (const torn of ['', '{"item_', 'null', '[]', '7']) assert.ok(isManifestOf(torn, 'a'), torn);

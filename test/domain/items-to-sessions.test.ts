@@ -82,7 +82,7 @@ test('200 items of one domain over 4 sessions with at most 50: 50 each', () => {
   );
 });
 
-test('the domain of an item is its host without www, and what is no address is a domain of its own', () => {
+test('the domain of an item is its host without www, and what is not an address is a domain of its own', () => {
   assert.equal(domainOf('https://www.County.gov/x?y'), 'county.gov');
   assert.equal(domainOf('https://tax.county.gov:8443/'), 'tax.county.gov');
   assert.equal(domainOf('not an address'), 'not an address');

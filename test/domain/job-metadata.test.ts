@@ -10,7 +10,7 @@ const FOLD = lastParts(addPage(EMPTY_MANIFEST, ITEMS).fold).fold;
 const COUNTS = { ...NO_COUNTS, total: 2, success: 1, failed: 1 };
 const JOB = jobOf({}, { status: 'completed', counts: COUNTS, startedAt: NOW + 500, finishedAt: NOW + 2500 });
 
-test('it tells counts, duration, policy, scraper and the hash of every part', () => {
+test('it contains counts, duration, policy, scraper and the hash of every part', () => {
   const hashes = [{ list: 'full', part: 0, items: 2, sha256: 'abc' }] as const;
   const metadata = jobMetadata(JOB, FOLD, hashes);
   assert.deepEqual(metadata.counts, { total: 2, success: 1, failed: 1, skipped: 0, cancelled: 0 });

@@ -18,7 +18,7 @@ test('few items say little, and so does a measurement without stretches', () => 
   assert.ok(width(measurePace(4000, 30)) > 1.6);
 });
 
-test('a thousand items at a hundred a second take ten seconds, and nothing is said of a job that stands still', () => {
+test('a thousand items at a hundred a second take ten seconds, and nothing is predicted for a job that makes no progress', () => {
   const left = secondsFor(1000, measurePace(3000, 30, Array(15).fill(200)));
   assert.equal(left?.expected, 10);
   assert.ok(left.low > 9 && left.low < 10 && left.high > 10 && left.high < 11.1);

@@ -176,7 +176,7 @@ test('a job that is held back says why, and one that goes on does not', () => {
   );
 });
 
-test('whoever looks at the active jobs misses none that there is something to do for', () => {
+test('a process that looks at the active jobs misses none that it has something to do for', () => {
   fc.assert(
     fc.property(anyJob, (job) => {
       fc.pre(job.counts.total > 0);

@@ -17,7 +17,7 @@ import {
 import { JOB_STATUSES } from '../../src/domain/job-steps.ts';
 import { BY_USER, FALLEN, jobOf, MANIFEST, NOW } from './builders.ts';
 
-/** How a job that is over is taken up again, and how its results are indexed anew. */
+/** How a job that is over is taken up again, and how its results are indexed again. */
 
 const OPEN: Circuit = { state: 'open', since: NOW, probeAt: null };
 
@@ -124,7 +124,7 @@ test('a job cannot replace its own data, and a later round of its re-extraction 
   assert.deepEqual([other.replacedBy, other.replacedRound, other.round], ['y', undefined, 4]);
 });
 
-test('results that are withdrawn leave what stood there before, and only if they still stand there', () => {
+test('withdrawn results leave what was there before, and only if they are still in place', () => {
   const [x, y] = [
     { by: 'x', round: 1 },
     { by: 'y', round: 2 },

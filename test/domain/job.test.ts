@@ -154,7 +154,7 @@ test('a tripped breaker fails the job by default, with the reason and the eviden
   assert.equal(job.finishedAt, NOW);
 });
 
-test('a tripped breaker pauses the job if it is told to', () => {
+test('a tripped breaker pauses the job if it is configured to', () => {
   const job = tripped({ circuit_breaker: { on_trip: 'pause' } });
   assert.equal(job.status, 'paused');
   assert.deepEqual(job.circuit, { state: 'open', since: NOW, probeAt: null });

@@ -114,7 +114,7 @@ test('where there are fewer slots or places than processes, they take turns', ()
   for (const name of names) near(turns.get(name), 30, 0.4);
 });
 
-test('a process that has filled its places and is told to use fewer keeps them until they are empty', () => {
+test('a process that has filled its places and may now use fewer keeps them until they are empty', () => {
   const full = reserve(EMPTY_BOOK, 'w1', askOf({ maxConcurrent: 4 }, [demand('a', 9)]), NOW);
   const other = reserve(full.book, 'w2', askOf({ maxConcurrent: 4 }, [demand('a', 9)]), NOW + 1);
   const told = reserve(other.book, 'w1', askOf({ maxConcurrent: 4 }, [demand('a', 9)], 4), NOW + 1000);
@@ -191,7 +191,7 @@ test('a clock that was an hour ahead neither blocks the line nor gives it away t
   const ask = askOf({ maxConcurrent: 4, requestsPerSecond: 10 }, [demand('a', 9)]);
   const ahead = reserve(EMPTY_BOOK, 'w1', ask, NOW + 3_600_000);
   const first = reserve(ahead.book, 'w2', ask, NOW);
-  // Whoever reserved by the other clock may still use it.
+  // The process that reserved by the other clock may still use its share.
   assert.equal(first.share.places, 0);
   assert.deepEqual(first.share.slots, []);
   let { book } = first;
@@ -212,7 +212,7 @@ test('the slots of a minimum delay are never closer than it is, although each ca
   assert.deepEqual(linePace({ ...NO_LIMITS, requestsPerSecond: 5, minDelayMs: 100 })?.spacingMs, 200);
 });
 
-test('a delay that nobody could see is kept on average', () => {
+test('a delay too short to be noticed is kept on average', () => {
   assert.deepEqual(linePace({ ...NO_LIMITS, minDelayMs: 2 }), linePace({ ...NO_LIMITS, requestsPerSecond: 500 }));
 });
 
@@ -287,7 +287,7 @@ test('places never add up to more than the limit in force, however late a proces
       for (const { process, afterMs, demands, filled } of steps) {
         now += afterMs;
         const had = live.get(process);
-        // A process whose lease has ended lets nobody in; what is still inside then is not ours to test here.
+        // A process whose lease has ended lets no request in; what is still inside then is not tested here.
         const inside = had !== undefined && had.until > now ? Math.floor(filled * had.places) : 0;
         const { book: next, share } = reserve(book, process, askOf({ maxConcurrent: limit }, demands, inside), now);
         book = roundTrip(next);
@@ -334,7 +334,7 @@ const NO_NEWS: LineNews = {
   ...{ good: 0, goodMs: null, refusal: null, failures: 0, failingMs: 0, failedMs: 0, pauses: 0, pausedMs: 0 },
 };
 
-test('a pace that rises leaves nine tenths of its slots usable, whoever gets them', () => {
+test('a pace that rises leaves nine tenths of its slots usable, whichever process gets them', () => {
   const ask = askOf({ maxConcurrent: 16 }, [demand('a', 5)]);
   const refusal = { agoMs: 0, acceptedPerSecond: 10, latencyMs: 100 };
   let { book } = reserve(EMPTY_BOOK, 'w1', { ...ask, news: { ...NO_NEWS, refusal } }, NOW);

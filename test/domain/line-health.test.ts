@@ -24,7 +24,7 @@ function paceOf(health: LineHealth | null): number | null {
   return hearHealth(health, NOW)?.limits.requestsPerSecond ?? null;
 }
 
-test('a host about which there is nothing bad to tell is well', () => {
+test('a host about which nothing bad is known is well', () => {
   assert.equal(tell(null, {}), null);
   assert.equal(tell(null, { good: 100, goodMs: 5 }), null);
   assert.equal(withNews(null, null, { now: NOW, settleMs: SETTLE_MS, crowd: 1 }), null);
@@ -90,7 +90,7 @@ test('a clock that was an hour ahead neither pauses the host nor hides later ref
   assert.ok((paceOf(later) ?? 0) < (paceOf(seen) ?? 0));
 });
 
-test('whatever is told in whatever order, the pace is above nothing and one good answer ends an outage', () => {
+test('whatever is reported in whatever order, the pace is above zero and one good answer ends an outage', () => {
   const duration = fc.integer({ min: 0, max: 20_000 });
   const anyNews = fc.record({
     good: fc.nat(500),

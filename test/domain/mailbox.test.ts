@@ -98,7 +98,7 @@ test('thousands of messages that were acknowledged do not hide the one that was 
   assert.deepEqual(batchesOf(mailbox.take(5, anyJob(), 99_999, 50_000)), ['batch-slow']);
 });
 
-/** The same, said plainly: a list of groups that may come out in any order, and a table of what is hidden. */
+/** The same in its simplest form: a list of groups that may come out in any order, and a table of what is hidden. */
 class Model {
   line: Set<string>[] = [];
   hidden = new Map<string, { batchId: string; until: number }>();

@@ -85,7 +85,7 @@ test('an item that is not final is a bug of the caller, and is named', () => {
   }
 });
 
-test('a part is JSON that says whose it is, and parts lie where the specification says', () => {
+test('a part is JSON that says whose it is, and parts are where the specification says', () => {
   const { parts } = fold([itemsWith(['success', 'failed'])]);
   const first = parts[0];
   assert.ok(first);
@@ -95,7 +95,7 @@ test('a part is JSON that says whose it is, and parts lie where the specificatio
   assert.equal(partName('errors', 12), 'manifests/errors/part-12.json');
 });
 
-test('an entry tells how the item ended, when, after how many tries, and where its bytes lie', () => {
+test('an entry says how the item ended, when, after how many tries, and where its bytes are', () => {
   const attempt = { attempt: 1, tries: 4, startedAt: NOW, durationMs: 1500, end: 'failed', failure: null } as const;
   const last = { ...attempt, attempt: 2, tries: 2, startedAt: NOW + 60_000, durationMs: 700 };
   const item = itemOf({
@@ -225,7 +225,7 @@ test('parts are numbered from 0 without a gap, all but the last are full, and no
   );
 });
 
-test('every item stands in full once and in order, in success or errors where it belongs, and the sums are right', () => {
+test('every item is in full once and in order, in success or errors where it belongs, and the sums are right', () => {
   fc.assert(
     fc.property(anyStatuses, anyPageSizes, (statuses, sizes) => {
       const items = itemsWith(statuses);

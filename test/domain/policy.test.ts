@@ -141,7 +141,7 @@ test('every field of the policy has its limits tested here', () => {
 });
 
 for (const [field, taken, refused] of LIMITS) {
-  test(`${field} takes what lies within its limits and names itself when it does not`, () => {
+  test(`${field} accepts a value within its limits, and names itself when the value is not`, () => {
     for (const value of taken) {
       const parsed = policySchema.parse(withField(field, value));
       const found = field.split('.').reduce<unknown>((inner, name) => Object(inner)[name], parsed);
@@ -169,7 +169,7 @@ test('a section that does not exist is refused by name', () => {
   assert.deepEqual(problems({ throttle: {} }), [{ path: '', keys: ['throttle'] }]);
 });
 
-test('an unknown field is refused by name, with the section it stands in', () => {
+test('an unknown field is refused by name, with the section it is in', () => {
   for (const section of Object.keys(DEFAULTS).filter((name) => name !== 'robots')) {
     assert.deepEqual(problems({ [section]: { max_worker: 1 } }), [{ path: section, keys: ['max_worker'] }], section);
   }
@@ -211,7 +211,7 @@ test('parsing fills in what is missing, keeps what is there, and changes nothing
   );
 });
 
-test('no misspelt field slips through, wherever it stands and whatever else is right', () => {
+test('no misspelt field slips through, wherever it is and whatever else is right', () => {
   const names = Object.keys(DEFAULTS).filter((name) => name !== 'robots');
   fc.assert(
     fc.property(

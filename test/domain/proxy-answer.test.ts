@@ -19,7 +19,7 @@ for (const { status, code, type, says } of PROXY_TABLE) {
     }
   });
 
-  test(`${code} behind a 200 is ${type}, too`, () => {
+  test(`${code} with status 200 is ${type}, too`, () => {
     for (const at of PLACES) {
       assert.equal(judgeProxyAnswer({ at, status: 200, headers: { 'x-brd-err-code': code } })?.type, type);
     }
@@ -60,10 +60,10 @@ const OTHERS: readonly [answer: ProxyAnswer, type: FailureType | null][] = [
   // Inside of a tunnel, a Proxy-Status and a 407 are the target's affair.
   [{ at: 'decrypted', status: 502, headers: { 'proxy-status': 'cdn; error=dns_timeout' } }, null],
   [{ at: 'decrypted', status: 407, headers: {} }, null],
-  // A zone that was closed.
+  // This zone was closed.
   [{ at: 'forwarded', status: 200, headers: { 'x-brd-error': 'zone is not active' } }, 'proxy_error'],
   [{ at: 'forwarded', status: 200, headers: { 'x-brd-err-code': '' } }, 'proxy_error'],
-  // Codes that were invented since.
+  // These codes were introduced since.
   [{ at: 'connect', status: 403, headers: { 'x-brd-err-code': 'client_19999' } }, 'proxy_config'],
   [{ at: 'connect', status: 429, headers: { 'x-brd-err-code': 'policy_29999' } }, 'rate_limited'],
   [{ at: 'connect', status: 502, headers: { 'x-brd-err-code': 'policy_29999' } }, 'proxy_config'],
@@ -85,7 +85,7 @@ test('a throttling proxy is given the time it asks for, up to a minute', () => {
   assert.equal(wait('tomorrow'), null);
 });
 
-test('what a proxy writes is not repeated, for it may be a user name or a password, but for names of errors', () => {
+test('what a proxy writes is not repeated, except for names of errors: it may be a user name or a password', () => {
   const leak = 'no such user brd-customer-hl_secret';
   for (const status of [200, 403, 407, 502]) {
     const headers = {

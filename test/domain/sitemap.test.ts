@@ -19,12 +19,12 @@ test('a sitemap lists pages, each once, with its entities decoded; images are no
   });
 });
 
-test('an index of sitemaps is told from a list of pages', () => {
+test('an index of sitemaps is distinguished from a list of pages', () => {
   const text = `${XML}<sitemapindex><sitemap><loc>https://docs.test/1.xml</loc></sitemap></sitemapindex>`;
   assert.deepEqual(readSitemap(text), { kind: 'index', urls: ['https://docs.test/1.xml'] });
 });
 
-test('a list of addresses, one a line, is a sitemap, too', () => {
+test('a list of addresses, one per line, is a sitemap, too', () => {
   assert.deepEqual(readSitemap('\ufeffhttps://docs.test/a\r\n\nhttps://docs.test/b#x\nnonsense\n')?.urls, [
     'https://docs.test/a',
     'https://docs.test/b',

@@ -25,7 +25,7 @@ test('the file adds and changes what came from a file, and leaves what was set t
   assert.deepEqual(remove, []);
 });
 
-test('what came from a file and is no longer in it is removed', () => {
+test('what came from a file and is no longer in that file is removed', () => {
   const known = [stored('file', site('gone')), stored('api', site('mine')), stored('file', site('same'))];
   assert.deepEqual(planSiteImport(known, file(site('same'))), { set: [], remove: ['gone'] });
 });

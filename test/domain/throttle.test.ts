@@ -54,7 +54,7 @@ test('successes beyond the maximum raise nothing', () => {
   assert.equal(adapt(FRESH_THROTTLE, after(NOTHING, { ok: 1000 }), policyOf(8)).ceiling, 8);
 });
 
-test('errors that are no refusals leave the ceiling where it is', () => {
+test('errors that are not refusals leave the ceiling where it is', () => {
   const seen = after(NOTHING, { refused: 1 });
   const cut = adapt(FRESH_THROTTLE, seen, policyOf(8));
   assert.equal(adapt(cut, after(seen, { failed: 100 }), policyOf(8)).ceiling, 4);

@@ -54,7 +54,7 @@ class Play {
     this.#limit = job.policy.throttling.max_concurrent_workers;
   }
 
-  /** One look of the scheduler. Answers when to look again, if only time is to pass. */
+  /** One look by the scheduler. Returns when to look again, if all it needs is for time to pass. */
   look(): number | null {
     const plan = planDispatch(this.job, this.#itemsPerBatch, this.now);
     switch (plan.kind) {
@@ -176,7 +176,7 @@ class Play {
     if (this.job.status === 'cancelled') assert.equal(finishedOf(counts) + counts.inProgress, counts.total);
   }
 
-  /** The trouble is over: everybody does their work, every item succeeds, and somebody resumes what stands still. */
+  /** The trouble is over: all workers do their work, every item succeeds, and a user resumes what is paused. */
   finish(): void {
     for (let round = 0; round < 2000; round += 1) {
       const isAtRest = this.#batches.length === 0;

@@ -64,7 +64,7 @@ function disguise(host: string, dice: Dice): string {
       if (way === 1) return `%${char.charCodeAt(0).toString(16)}`;
       if (char === '.') return pick(['。', '．', '｡'], dice);
       if (way === 2) return String.fromCodePoint((char.codePointAt(0) ?? 0) + 0xfee0);
-      // A soft hyphen and a word joiner are not there at all.
+      // A soft hyphen and a word joiner are dropped.
       return char >= '0' && char <= '9'
         ? String.fromCodePoint(0x1d7ce + Number(char))
         : char + pick(['\u00ad', '\u2060'], dice);
@@ -109,7 +109,7 @@ const AROUND: readonly ((host: string, scheme: string) => string)[] = [
   (host, scheme) => ` \u0000\u001f${scheme}://${host}/ \n`,
 ];
 
-/** Tabs and line ends anywhere in a URL are passed over. */
+/** Tabs and line ends anywhere in a URL are ignored. */
 function spacesInside(url: string, dice: Dice): string {
   if (dice(3) !== 0) return url;
   // Between two characters, not between the halves of one.

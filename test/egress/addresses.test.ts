@@ -107,7 +107,7 @@ test('an address is called by its name in the reason', () => {
   );
 });
 
-test('what is no canonical address, or has a zone, is forbidden', () => {
+test('an address that is not canonical, or has a zone, is forbidden', () => {
   const texts = [
     '',
     'localhost',
@@ -221,7 +221,7 @@ test('a metadata service is not opened by a range around it, only by its own add
   assert.equal(allowing('169.254.169.254').judge('::ffff:169.254.169.254'), null);
 });
 
-test('an entry that is no address, range or name is an error that repeats it and says what is possible', () => {
+test('an entry that is not an address, range or name is an error that repeats it and says what is possible', () => {
   const bad = ['10.0.0.0/33', '10.0.0.1/8', 'fd00::/129', '10.0.0/8', '10.0.0.0/08', '10.0.0.0/', '10.0.0.0/8/8'];
   for (const entry of [...bad, 'local', 'toString', 'Private', '127.1', '10.0.0.0-10.0.0.9', '[::1]', 'fe80::1%eth0']) {
     assert.throws(
@@ -264,7 +264,7 @@ test('the same ways to write a public address are all dialled', async () => {
   assert.equal(dialled, forms);
 });
 
-/** The way of every request: the URL is parsed, the host resolved, and only then is there somebody to dial. */
+/** The path of every request: the URL is parsed, the host is resolved, and only then is there an address to dial. */
 async function visit(url: string, connect: () => void): Promise<string> {
   const target = parseTarget(url);
   if (target.kind === 'failed') return target.failure.type;
@@ -275,7 +275,7 @@ async function visit(url: string, connect: () => void): Promise<string> {
 }
 
 const NEVER = new AbortController().signal;
-/** Whatever gets as far as DNS comes back with a public address, and so counts as a hole. */
+/** A host that gets as far as DNS comes back with a public address, and so counts as a hole. */
 const RESOLVER = openResolver({
   rules: RULES,
   clock: new FakeClock(),
@@ -284,7 +284,7 @@ const RESOLVER = openResolver({
 
 const RANGES = FORBIDDEN.map(([range]) => addressRange(range));
 
-/** Anywhere in one of the ranges above. */
+/** Draws an address anywhere in one of the ranges above. */
 function forbiddenAddress(dice: Dice): IpAddress {
   const { start, bits } = RANGES[dice(RANGES.length)] as AddressRange;
   const bytes = start.bytes.map((value, at) => {

@@ -2,20 +2,20 @@ import { answersFor, openTraveller, type Report, startCanary, startSite, tryAllW
 import { startDns } from './dns-server.ts';
 import { haveAddresses } from './network-namespace.ts';
 
-/** What a canary saw, and what the visitors were told. */
+/** What a canary saw, and what the visitors got as answers. */
 export interface Sighting {
   readonly canary: string;
   readonly connections: number;
   readonly report: Report;
 }
 
-/** With the rules as they are, and with the canaries' own addresses allowed. */
+/** Findings under the rules as they are, and with the canaries' own addresses allowed. */
 export interface Findings {
   readonly guarded: readonly Sighting[];
   readonly allowed: readonly Sighting[];
 }
 
-// In a namespace of its own, a site may have a public address, and a canary that of a cloud's metadata service.
+// In a namespace of its own, a site may have a public address, and a canary that of a metadata service.
 const SITE = '93.184.216.34';
 const CANARIES = ['169.254.169.254', '127.0.0.1', '::1'];
 

@@ -52,7 +52,7 @@ test('a name is looked up once per visit, and the address that was judged is the
   await using site = await startSite('127.0.0.2');
   await using canary = await startCanary('127.0.0.1', site.port);
   let asked = 0;
-  // Whoever asks a second time is sent to the canary.
+  // A second lookup would lead to the canary.
   await using traveller = openTraveller('127.0.0.2', {
     lookup: async () => {
       asked += 1;
@@ -70,7 +70,7 @@ test('the metadata service of a cloud and the inside of the machine see no conne
     ['169.254.169.254 0', '127.0.0.1 0', '::1 0'],
   );
   for (const { report } of findings.guarded) assertAllRefused(report);
-  // The same with the canaries allowed, so that it is the rules that kept us away and not the network.
+  // The same with the canaries allowed shows that the rules kept us away, and not the network.
   assert.equal(findings.allowed.length, 3);
   for (const { canary, connections, report } of findings.allowed) {
     assertAllReached(report);

@@ -22,7 +22,7 @@ export function startCanary(address: string, port = 0): Promise<Counted> {
   return started(server, address, port);
 }
 
-/** A site that sends whoever comes to `/to/<status>/<url>` on to that URL. No connection to it is used twice. */
+/** A site that redirects requests for `/to/<status>/<url>` to that URL. No connection to it is used twice. */
 export function startSite(address: string, port = 0): Promise<Counted> {
   const server = createServer((request, response) => {
     const [, status, url] = /^\/to\/(\d+)\/(.*)$/.exec(request.url ?? '') ?? [];
@@ -50,7 +50,7 @@ async function started(server: Server, address: string, port: number): Promise<C
   };
 }
 
-/** The real clock, which can be told that time has passed: so DNS answers grow old without anybody's waiting. */
+/** The real clock, which can be moved ahead, so that DNS answers grow old without a wait. */
 export class HurriedClock extends SystemClock {
   #ahead = 0;
 
@@ -153,7 +153,7 @@ export async function tryAllWays(traveller: Traveller, site: Counted, canary: Co
 
 export const NAMES = { changing: 'changing.test', mixed: 'mixed.test', inside: 'inside.test' };
 
-/** What DNS says to the question number `asked` (from 0) for this name. */
+/** What DNS answers to 0-based question number `asked` for this name. */
 export function answersFor(name: string, asked: number, site: string, canary: string): readonly string[] {
   if (name === NAMES.changing) return [asked === 0 ? site : canary];
   if (name === NAMES.mixed) return [site, canary];

@@ -91,7 +91,7 @@ test('a kernel that connects to another address than was dialled is not trusted,
   if (socket?.resume().closed === false) await once(socket, 'close');
 });
 
-test('when no address answers, the error of the last attempt is told with its code', async () => {
+test('when no address answers, the error of the last attempt is reported with its code', async () => {
   const { port } = await (async () => {
     await using server = await listen('127.0.0.1');
     return server;
@@ -104,14 +104,14 @@ test('when no address answers, the error of the last attempt is told with its co
   await assert.rejects(reached([], port), /no address/);
 });
 
-test('a name is not dialled, for that would be a second lookup', async () => {
+test('a name is not dialled, because that would be a second lookup', async () => {
   await using server = await listen('127.0.0.1');
   await assert.rejects(reached(['localhost'], server.port), /localhost is not an IP address/);
   await assert.rejects(reached(['127.1'], server.port), /127\.1 is not an IP address/);
   assert.equal(server.seen.length, 0);
 });
 
-test('each attempt is given a fair part of the time that is left, and there are six at the most', async () => {
+test('each attempt gets a fair part of the time that is left, and there are at most six', async () => {
   await using server = await listen('127.0.0.1');
   const parts: number[] = [];
   let elapsed = 0;
@@ -133,7 +133,7 @@ test('each attempt is given a fair part of the time that is left, and there are 
   assert.deepEqual(parts, []);
 });
 
-test('a connection that stands leaves no timer and no listener behind', async () => {
+test('an established connection leaves no timer and no listener behind', async () => {
   await using server = await listen('127.0.0.1');
   const clock = new FakeClock();
   const { signal } = new AbortController();
@@ -194,7 +194,7 @@ test('a server that never answers the handshake is given up, and the connection 
   const clock = new FakeClock();
   const waiting = connectTo(at('127.0.0.1'), server.port, { hostname: 'secure.test' }, 5000, clock);
   const refused = assert.rejects(waiting, { code: 'ETIMEDOUT', message: /TLS with secure\.test/ });
-  // Until the handshake has begun: its first bytes are here.
+  // Wait until the handshake has begun: its first bytes are here.
   while (server.seen.length === 0) await clock.turn();
   const [socket] = server.seen;
   assert.ok(socket);
@@ -210,7 +210,7 @@ test('an abort between the connection and its handshake closes the connection', 
   const abort = new AbortController();
   let asked = 0;
   const clock: Clock = Object.assign(new FakeClock(), {
-    // For the deadline, for the attempt, and then for the handshake.
+    // The third call is for the handshake, after those for the deadline and for the attempt.
     elapsed() {
       asked += 1;
       if (asked === 3) abort.abort(new Error('cancelled'));

@@ -2,7 +2,7 @@ import { createSocket, type Socket } from 'node:dgram';
 import { once } from 'node:events';
 import { parseIp } from '../../src/egress/ip-address.ts';
 
-/** Addresses of a name, for the question number `asked` (from 0) about it and this type; or that there is no such name. */
+/** Addresses of a name, for 0-based question number `asked` about it and this type; or that there is no such name. */
 export type Answers = (
   name: string,
   asked: number,

@@ -8,7 +8,7 @@ import { debianProgram } from '../support/debian-program.ts';
 import { spawnTied } from '../support/spawn-tied.ts';
 import { untilTrue } from '../support/until.ts';
 
-/** Proxies that others wrote, with a password: what we believe of the protocols must not only be true of our own model. */
+/** Proxies written by others, with a password: what we believe about the protocols must hold beyond our own model. */
 export const USER = 'ann';
 export const SECRET = 'Tr0ub4dor-3';
 

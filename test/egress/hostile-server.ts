@@ -1,10 +1,10 @@
 import { createServer, type Server, type Socket } from 'node:net';
 
-/** What a server does on one connection. It speaks bytes, for most of what it says no library would say. */
+/** What a server does on one connection. It writes bytes, because no library would send most of this. */
 export interface Behaviour {
-  /** When somebody connects, before any request. */
+  /** Called when a client connects, before any request. */
   readonly greet?: (line: Line) => unknown;
-  /** For each request but those to /good, which are answered as they should be. */
+  /** Called for each request except those to /good, which are answered properly. */
   readonly answer?: (line: Line, path: string) => unknown;
 }
 
@@ -57,9 +57,9 @@ export class Line {
 export interface HostileServer {
   readonly port: number;
   readonly url: string;
-  /** How many connections there were so far. */
+  /** How many connections there have been so far. */
   readonly connections: () => number;
-  /** Waits until nobody is connected any more. */
+  /** Waits until no client is connected any more. */
   allClosed(): Promise<void>;
   close(): Promise<void>;
 }

@@ -19,7 +19,7 @@ const WAYS: readonly [coding: Coding, name: string, compress: (bytes: Buffer) =>
   ['zstd', 'zstd', zstdCompressSync],
 ];
 
-test('Content-Encoding is read whatever its case and its spaces', () => {
+test('Content-Encoding is read regardless of its case and spaces', () => {
   const cases: readonly [header: string | undefined, codings: readonly Coding[]][] = [
     [undefined, []],
     ['', []],
@@ -34,7 +34,7 @@ test('Content-Encoding is read whatever its case and its spaces', () => {
     assert.deepEqual(parseCodings(header), { kind: 'codings', codings }, `${header}`);
 });
 
-test('an encoding that we do not know is the fault of the server, and a pile of them is too large', () => {
+test('an unknown encoding is the fault of the server, and a pile of encodings is too large', () => {
   const cases = [
     ['compress', 'server_error'],
     ['constructor', 'server_error'],
@@ -81,7 +81,7 @@ for (const [coding, name, compress] of WAYS) {
   });
 }
 
-test('two encodings are undone in the order in which they were not applied', async () => {
+test('two encodings are undone in the reverse order of their application', async () => {
   const raw = brotli(gzipSync(PAGE));
   assert.deepEqual(inflate(raw, ['gzip', 'br'], LIMIT), { kind: 'inflated', body: PAGE });
   assert.deepEqual(await streamed(raw, ['gzip', 'br'], 7), done(PAGE));
@@ -110,7 +110,7 @@ test('gzip may have several members, and other bytes after the last, in one go a
   }
 });
 
-test('gzip with other bytes after it is read whatever its size, up to the limit and past what fits in one go', async () => {
+test('gzip with other bytes after it is read at any size, up to the limit and past what fits in one go', async () => {
   // Random bytes do not shrink, so that the raw size is about this.
   for (const size of [(128 << 10) - 1, 128 << 10, (128 << 10) + 1, 1 << 20]) {
     const page = Buffer.concat([randomBytes(size), Buffer.from('the end')]);
@@ -170,14 +170,14 @@ test('a flood of empty members is refused: each costs time', async () => {
   assert.equal(end.kind === 'failed' && end.failure.type, 'too_large');
 });
 
-test('a small bomb is stopped by what it makes of its size, a large one by the limit', () => {
+test('a small bomb is stopped by its ratio, a large one by the limit', () => {
   assert.equal(overflow(4 << 20, 100, LIMIT), null);
   assert.match(overflow((4 << 20) + 1, 100, LIMIT)?.message ?? '', /100 bytes of the body .* 400 times/);
   assert.equal(overflow(LIMIT, LIMIT / 400, LIMIT), null);
   assert.match(overflow(LIMIT + 1, LIMIT, LIMIT)?.message ?? '', /larger than 8388608 bytes/);
 });
 
-test('an empty body is empty, whatever it says it is', () => {
+test('an empty body is empty, whatever its encoding says', () => {
   const empty = new Uint8Array(0);
   assert.deepEqual(inflate(empty, ['gzip'], LIMIT), { kind: 'inflated', body: empty });
 });
@@ -189,7 +189,7 @@ test('zstd cannot ask for a window that is larger than the web allows', () => {
   assert.match((end.kind === 'failed' && end.failure.cause) || '', /memory|window/i);
 });
 
-test('what a sink throws is told apart from what the network did', async () => {
+test('what a sink throws is distinguished from what the network did', async () => {
   const trouble = new Error('no room');
   const sink = { write: () => Promise.reject(trouble) };
   assert.deepEqual(await streamed(gzipSync(PAGE), ['gzip'], 10, sink), { kind: 'sink-failed', error: trouble });

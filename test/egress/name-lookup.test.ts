@@ -50,13 +50,13 @@ test('an answer is not kept: each lookup asks again', async (t) => {
   assert.deepEqual(await told('changing.test'), ['93.184.216.35']);
 });
 
-test('a name of one family only has no need of the other', async (t) => {
+test('a name with addresses of only one family does not need the other', async (t) => {
   const { told } = await open(t, (name) => [name === 'four.test' ? FOUR : SIX]);
   assert.deepEqual(await told('four.test'), [FOUR]);
   assert.deepEqual(await told('six.test'), [SIX]);
 });
 
-test('a family for which no server answers is waited for a second once the other is there', async (t) => {
+test('when one family is answered, the other is waited for only one second more', async (t) => {
   for (const silent of ['A', 'AAAA']) {
     const { told, clock } = await open(t, (_, __, type) => (type === silent ? 'silence' : [FOUR, SIX]));
     const answer = told('half.test');
@@ -128,7 +128,7 @@ test('localhost is this machine, whether or not a file says so, and no server is
   assert.deepEqual(asked, []);
 });
 
-test('the system is asked for names that only it may know, one at a time, and never for others', async (t) => {
+test('the system is asked about names that only it may know, one at a time, and never about others', async (t) => {
   const gates = new Map<string, PromiseWithResolvers<void>>();
   const system = async (name: string) => {
     const gate = Promise.withResolvers<void>();
@@ -141,7 +141,7 @@ test('the system is asked for names that only it may know, one at a time, and ne
   const printer = told('printer');
   await turnsUntil(clock, () => gates.size === 1);
   const scanner = told('scanner.local');
-  // More than may wait: the rest hear what DNS said.
+  // These are more than may wait: the rest get what DNS said.
   const refused: unknown[] = [];
   for (let at = 0; at < 50; at += 1) void told(`host-${at}`).then((end) => refused.push(end));
   await turnsUntil(clock, () => refused.length === 52 - 32);

@@ -3,8 +3,8 @@ import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 
 /**
- * Runs a script in a network of its own, where every address may be had and nothing of this machine can be reached. As
- * root, or as anybody where the kernel lets users have namespaces. Rejects with what is missing.
+ * Runs a script in a network of its own, where any address can be used and nothing of this machine can be reached.
+ * Needs root, or a kernel that lets users have namespaces. Rejects with what is missing.
  */
 export async function runInNamespace(script: URL): Promise<string> {
   const asUser = process.getuid?.() === 0 ? [] : ['--user', '--map-root-user'];
@@ -28,8 +28,8 @@ export async function runInNamespace(script: URL): Promise<string> {
 }
 
 /**
- * Brings up the loopback interface of the namespace and gives it these IPv4 addresses too. By Python, because Node has no
- * ioctl, and not every machine has the command `ip`.
+ * Brings up the loopback interface of the namespace and gives it these IPv4 addresses too. Uses Python, because Node
+ * has no ioctl, and not every machine has the command `ip`.
  */
 export function haveAddresses(addresses: readonly string[]): void {
   const { status, stderr, error } = spawnSync('python3', ['-c', CONFIGURE, ...addresses], { encoding: 'utf8' });

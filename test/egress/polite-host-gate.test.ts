@@ -14,7 +14,7 @@ function openGate(settings: Omit<HostGateSettings, 'clock'> = {}) {
   return { clock, gate: new PoliteHostGate({ clock, ...settings }) };
 }
 
-/** Somebody who wants to enter, and what became of it. */
+/** A caller that wants to enter, and what became of it. */
 function ask(gate: HostGate, host: string, signal = FOREVER, patienceMs = Number.POSITIVE_INFINITY) {
   const visit: { state: 'waiting' | 'inside' | 'gone'; leave: () => void; reason: unknown } = {
     state: 'waiting',
@@ -34,7 +34,7 @@ function ask(gate: HostGate, host: string, signal = FOREVER, patienceMs = Number
   return visit;
 }
 
-test('as many as are allowed are inside at once, and those who wait follow in their order', async () => {
+test('as many callers as are allowed are inside at once, and waiting ones follow in their order', async () => {
   const { clock, gate } = openGate({ maxConcurrent: 2 });
   const visits = Array.from({ length: 5 }, () => ask(gate, 'a'));
   const states = async () => {
@@ -51,7 +51,7 @@ test('as many as are allowed are inside at once, and those who wait follow in th
   assert.equal(clock.sleepers, 0);
 });
 
-test('a host that is held for longer than one would wait turns away who comes, and who waits already', async () => {
+test('a host held for longer than a caller would wait turns away new callers, and those already waiting', async () => {
   const { clock, gate } = openGate({ maxConcurrent: 1 });
   const inside = ask(gate, 'a');
   const patient = ask(gate, 'a');
@@ -74,7 +74,7 @@ test('a host that is held for longer than one would wait turns away who comes, a
   assert.deepEqual([patient.state, fits.state], ['inside', 'waiting']);
 });
 
-test('sixteen are inside at once where nothing else is said, and hosts do not know of each other', async () => {
+test('sixteen callers are inside at once by default, and hosts do not affect each other', async () => {
   const { clock, gate } = openGate();
   const visits = Array.from({ length: 17 }, () => ask(gate, 'a'));
   const other = ask(gate, 'a:8080');
@@ -83,7 +83,7 @@ test('sixteen are inside at once where nothing else is said, and hosts do not kn
   assert.equal(other.state, 'inside');
 });
 
-test('starts are a delay apart, also when the one before has left', async () => {
+test('starts are a delay apart, even when the previous caller has left', async () => {
   const { clock, gate } = openGate({ minDelayMs: 100 });
   const first = ask(gate, 'a');
   await clock.turn();
@@ -110,7 +110,7 @@ test('a host may have wishes of its own', async () => {
   assert.deepEqual([two.state, four.state], ['waiting', 'inside']);
 });
 
-test('nobody enters a host that asked us to wait, and a shorter wish does not shorten it', async () => {
+test('no caller enters a host that asked us to wait, and a shorter wish does not shorten the wait', async () => {
   const { clock, gate } = openGate();
   gate.hold('a', 1000);
   gate.hold('a', 10);
@@ -125,7 +125,7 @@ test('nobody enters a host that asked us to wait, and a shorter wish does not sh
   assert.equal(visit.state, 'inside');
 });
 
-test('one who gives up takes no turn, and leaves no timer behind', async () => {
+test('a caller that gives up takes no turn, and leaves no timer behind', async () => {
   const { clock, gate } = openGate({ maxConcurrent: 1 });
   gate.hold('a', 1000);
   const over = new AbortController();
@@ -142,13 +142,13 @@ test('one who gives up takes no turn, and leaves no timer behind', async () => {
   alone.abort();
   await clock.turn();
   assert.equal(clock.sleepers, 0);
-  // The timer was called off, and is set again for the next one.
+  // The timer was cancelled, and is set again for the next caller.
   const next = ask(gate, 'b');
   await clock.advance(1000);
   assert.equal(next.state, 'inside');
 });
 
-test('one who comes while a timer is being called off is not forgotten', async () => {
+test('a caller that comes while a timer is being cancelled is not forgotten', async () => {
   const { clock, gate } = openGate();
   gate.hold('a', 1000);
   const over = new AbortController();
@@ -159,14 +159,14 @@ test('one who comes while a timer is being called off is not forgotten', async (
   assert.equal(next.state, 'inside');
 });
 
-test('whoever comes when it is over already is turned away, though the host is free', async () => {
+test('a caller whose signal has already aborted is turned away, though the host is free', async () => {
   const { clock, gate } = openGate();
   const late = ask(gate, 'a', AbortSignal.abort('over'));
   await clock.turn();
   assert.deepEqual([late.state, late.reason, gate.known], ['gone', 'over', 0]);
 });
 
-test('hosts that nobody needs are forgotten, but not before their time', async () => {
+test('hosts that are no longer needed are forgotten, but not before their time', async () => {
   const { clock, gate } = openGate({ maxConcurrent: 2, hosts: { held: { minDelayMs: 50 } } });
   gate.hold('held', 10_000);
   const inside = ask(gate, 'visited');
@@ -184,7 +184,7 @@ test('hosts that nobody needs are forgotten, but not before their time', async (
   assert.equal(third.state, 'inside');
 });
 
-test('one who comes when a wait is over, but before its timer, does not go past those who waited', async () => {
+test('a caller that comes after a wait, but before its timer fires, does not overtake others', async () => {
   class LateClock extends FakeClock {
     lateMs = 0;
 
@@ -228,7 +228,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('wait' as const), ms: fc.nat(40) }) },
 );
 
-test('whatever happens, nobody is too many, too early or forgotten', async () => {
+test('whatever happens, there are never too many callers, and none is too early or forgotten', async () => {
   const settings = fc.record({ maxConcurrent: fc.integer({ min: 1, max: 3 }), minDelayMs: fc.constantFrom(0, 7, 20) });
   await fc.assert(
     fc.asyncProperty(settings, fc.array(step, { maxLength: 40 }), async (politeness, steps) => {
@@ -273,13 +273,13 @@ test('whatever happens, nobody is too many, too early or forgotten', async () =>
         else if (each.do === 'leave') leave(each.which);
         else if (each.do === 'abort') visits[each.which % Math.max(1, visits.length)]?.cut.abort('gave up');
         else if (each.do === 'hold') {
-          // Those whom it let in before have been told by then.
+          // By then, callers that it let in before have been notified.
           await clock.turn();
           heldUntil[each.host] = Math.max(heldUntil[each.host] ?? 0, clock.elapsed() + each.ms);
           gate.hold(`h${each.host}`, each.ms);
         } else if (each.do === 'wait') await clock.advance(each.ms);
       }
-      // In the end all go: whoever waits must get in, one leaving after the other.
+      // In the end all leave, one after the other: every waiting caller must get in.
       for (let round = 0; round <= visits.length; round += 1) {
         await clock.advance(100);
         for (const number of visits.keys()) leave(number);
@@ -301,7 +301,7 @@ test('whatever happens, nobody is too many, too early or forgotten', async () =>
   );
 });
 
-test('a delay that a site asks for holds until it is taken back, also for those who wait already', async () => {
+test('a delay that a site asks for holds until it is withdrawn, even for callers already waiting', async () => {
   const { clock, gate } = openGate({ minDelayMs: 100 });
   ask(gate, 'a').leave();
   const second = ask(gate, 'a');
@@ -348,7 +348,7 @@ test('a host that worked and fails again and again is left alone, and then asked
   assert.equal(gate.pauseOf('a'), null);
   gate.noteAnswer('a', 'away', 'connection refused');
   assert.deepEqual([gate.pauseOf('a')?.isAway, gate.pauseOf('a')?.reason], [true, 'connection refused']);
-  // Requests that were on their way when the pause began.
+  // These requests were on their way when the pause began.
   for (let n = 0; n < 10; n += 1) gate.noteAnswer('a', 'away', 'connection refused');
   assert.equal(held.length, 1);
 

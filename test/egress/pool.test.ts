@@ -30,7 +30,7 @@ async function open(
   return { web, server, ask };
 }
 
-test('requests one after another share a connection, requests at a time do not', async (t) => {
+test('consecutive requests share a connection, concurrent ones do not', async (t) => {
   const { server, ask } = await open(t, {});
   for (let at = 0; at < 5; at += 1) assert.equal(await ask(`good${at}`), `good /good${at}`);
   assert.equal(server.connections(), 1);
@@ -40,7 +40,7 @@ test('requests one after another share a connection, requests at a time do not',
   assert.equal(server.connections(), 4);
 });
 
-test('a thousand answers, large and small, late and early, reach those who asked for them', async (t) => {
+test('a thousand answers, large and small, late and early, reach the callers that asked for them', async (t) => {
   const answer = (line: Line, path: string) => {
     const at = Number(path.slice(1));
     const send = () => line.say(good(`${at} `.repeat(1 + ((at * 37) % 3000))));
@@ -58,7 +58,7 @@ test('a thousand answers, large and small, late and early, reach those who asked
   assert.ok(server.connections() < 1000, 'connections were not used again');
 });
 
-test('only so many connections wait as the limits say, in all and per place', async (t) => {
+test('only as many idle connections are kept as the limits say, in total and per place', async (t) => {
   const { server, ask } = await open(t, {}, { pool: { perPlace: 2, inAll: 100 } });
   const six = () => Promise.all(Array.from({ length: 6 }, (_, at) => ask(`good${at}`)));
   await six();
@@ -94,7 +94,7 @@ for (const [name, delayMs] of [
   ['a moment later', 0],
   ['while the connection is idle', 20],
 ] as const) {
-  test(`an answer that nobody asked for, ${name}, is nobody's answer`, async (t) => {
+  test(`an unsolicited answer, ${name}, is not given to any request`, async (t) => {
     const sent = Promise.withResolvers<void>();
     const { server, ask } = await open(t, {
       answer: (line) => {
@@ -110,7 +110,7 @@ for (const [name, delayMs] of [
   });
 }
 
-test('an answer that nobody asked for is not taken by a request that follows at once', async (t) => {
+test('an unsolicited answer is not taken by a request that follows at once', async (t) => {
   const { ask } = await open(t, { answer: (line) => line.say(good('yours'), good('not yours')) });
   for (let at = 0; at < 50; at += 1) {
     assert.equal(await ask(''), 'yours');
@@ -118,7 +118,7 @@ test('an answer that nobody asked for is not taken by a request that follows at 
   }
 });
 
-test('bytes behind an answer, of whatever kind, end its connection', async (t) => {
+test('bytes after an answer, of any kind, end its connection', async (t) => {
   const { server, ask } = await open(t, { answer: (line) => line.say(good('yours'), 'garbage') });
   assert.equal(await ask(''), 'yours');
   assert.equal(await ask('good'), 'good /good');
@@ -170,7 +170,7 @@ test('a connection that its server closed meanwhile is not used, not even for a 
   assert.equal(server.connections(), 2);
 });
 
-test('a connection that its server closes behind the answer is not used, however soon the next request comes', async (t) => {
+test('a connection that its server closes after the answer is not used, even by an immediate request', async (t) => {
   const { server, ask } = await open(t, { answer: (line, path) => line.say(good(path)).close() });
   for (let at = 0; at < 20; at += 1) assert.equal(await ask(`${at}`, 'POST'), `/${at}`);
   assert.equal(server.connections(), 20);

@@ -50,7 +50,7 @@ for (const { status, code, type, says } of PROXY_TABLE) {
       const said = await ask(url);
       assert.ok(said.startsWith(`${type}: the proxy answered ${status} (${code}): `), said);
       assert.match(said, says);
-      // Also where the status looks good, as of a zone that was closed.
+      // This holds even where the status looks good, as it does for a closed zone.
       proxy.answer = () => ({ status: 200, headers: { 'x-brd-err-code': code } });
       assert.ok((await ask(url)).startsWith(`${type}: the proxy answered 200 (${code}): `));
       proxy.answer = null;
@@ -60,13 +60,13 @@ for (const { status, code, type, says } of PROXY_TABLE) {
   });
 }
 
-test('a 403 and a 502 of the target are its own answers, through a proxy as without', async (t) => {
+test('a 403 and a 502 of the target are its own answers, with a proxy as without one', async (t) => {
   for (const status of [403, 407, 429, 502]) {
     const target = await startTarget(t, (_, response) => response.writeHead(status).end('mine'));
     const { ends } = askThrough(t, residentialAt(await openProxy(t)));
     const end = await ends(target.https);
     assert.ok(end.kind === 'answer' && end.status === status);
-    // Nobody but a proxy has a use for 407, so there it is the proxy's.
+    // Only a proxy has a use for 407, so on a plain request it is the proxy's.
     const plain = await ends(target.http);
     assert.equal(plain.kind === 'answer' ? plain.status : plain.failure.type, status === 407 ? 'proxy_config' : status);
   }
@@ -81,7 +81,7 @@ test("a target that sends a proxy's headers through a tunnel is not believed", a
   assert.ok(end.kind === 'answer' && end.status === 403);
 });
 
-test('the web unlocker speaks inside of its tunnels, too, because it decrypts them', async (t) => {
+test('the web unlocker also speaks inside its tunnels, because it decrypts them', async (t) => {
   const target = await startTarget(t, (_, response) =>
     response.writeHead(502, { 'x-brd-err-code': 'peer_30040' }).end(),
   );
@@ -122,7 +122,7 @@ test('the user name has the session and the place, one session per visitor, and 
   assert.deepEqual(tunnels, [one, next, other], 'a session is the same for http and https');
 });
 
-test('of a list, the next session of a visitor uses the next proxy', async (t) => {
+test('with a list of proxies, the next session of a visitor uses the next proxy', async (t) => {
   const target = await startTarget(t);
   const proxies = [await openProxy(t), await openProxy(t)];
   const secret = encodeURIComponent(PASSWORD);
@@ -145,7 +145,7 @@ test('a wrong password is a matter of configuration, and the message has neither
   assert.equal(target.asked.length, 0);
 });
 
-test('address rules apply to the target also through a proxy, whose own address may be private', async (t) => {
+test('address rules also apply to a target behind a proxy, whose own address may be private', async (t) => {
   const proxy = await openProxy(t);
   const lookup = async () => [{ address: '10.0.0.7' }];
   const { ask } = askThrough(t, residentialAt(proxy), { lookup });
@@ -155,7 +155,7 @@ test('address rules apply to the target also through a proxy, whose own address 
   assert.equal(proxy.asked.length, 0);
 });
 
-test('a name that nobody here knows is left to the proxy, but for names of inner networks', async (t) => {
+test('a name that cannot be resolved here is left to the proxy, except names of inner networks', async (t) => {
   const [target, proxy] = [await startTarget(t), await openProxy(t)];
   const lookup = () => Promise.reject(Object.assign(new Error('no such name'), { code: 'ENOTFOUND' }));
   const { ask } = askThrough(t, residentialAt(proxy), { lookup });

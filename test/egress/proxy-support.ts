@@ -12,7 +12,7 @@ import { aRequest, aVisit, loopbackWeb, textOf } from './visits.ts';
 
 export const HOST = 'county.test';
 export const PASSWORD = 'open sesame!';
-/** Of the target and of the proxy: two that sign themselves under one name are mistaken for each other. */
+/** Shared by the target and the proxy: two self-signed certificates of one name are mistaken for each other. */
 export const CERTIFICATE = selfSigned([HOST, '127.0.0.1']);
 
 export interface ModelTarget {
@@ -49,7 +49,7 @@ export async function startTarget(t: Pick<TestContext, 'after'>, answer?: Reques
   return { http: `http://${HOST}:${ports[0]}/`, https: `https://${HOST}:${ports[1]}/`, asked, bytes };
 }
 
-/** For those who look names up themselves, and know nothing of ours. */
+/** For proxies that look names up themselves, and do not know ours. */
 export function byAddress(url: string): string {
   return url.replace(HOST, '127.0.0.1');
 }
@@ -75,7 +75,7 @@ export function listOf(...urls: readonly string[]): ProxyWay {
   return { kind: 'list', servers: urls.map(parseProxyServer) };
 }
 
-/** Asks through a proxy that is called `proxied`. Names lead to loopback, but for those that the test says. */
+/** Asks through a proxy that is called `proxied`. Names lead to loopback, except those that the test sets. */
 export function askThrough(t: TestContext, way: ProxyWay, parts: Partial<WebDeps> = {}) {
   const web = loopbackWeb({
     lookup: async () => [{ address: '127.0.0.1' }],

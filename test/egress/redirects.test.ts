@@ -22,7 +22,7 @@ function followed(from: WebRequest, status: number, location: string): WebReques
   return next.request;
 }
 
-test('five statuses are redirects, and no other', () => {
+test('five statuses are redirects, and no others', () => {
   const found = Array.from({ length: 900 }, (_, at) => at + 100).filter(isRedirect);
   assert.deepEqual(found, [301, 302, 303, 307, 308]);
 });
@@ -42,7 +42,7 @@ test('a Location is read as a browser reads it, relative to the page', () => {
   for (const [location, url] of cases) assert.equal(followed(request(), 302, location).url, url, location);
 });
 
-test('without a place to go to, or with one that is no URL, navigation has failed', () => {
+test('a redirect without a Location, or with one that is not a URL, is a failed navigation', () => {
   for (const location of [undefined, '', 'http://', 'http://[::1', 'https://a b/']) {
     const next = nextHop(request(), FROM, 302, location);
     assert.ok(next.kind === 'failed', `${location}`);
@@ -50,7 +50,7 @@ test('without a place to go to, or with one that is no URL, navigation has faile
   }
 });
 
-test('which requests become GET is as in browsers', () => {
+test('the same requests become GET as in browsers', () => {
   const methods = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'] as const;
   const after = (status: number) => methods.map((method) => followed(request({ method }), status, '/').method);
   assert.deepEqual(after(301), ['GET', 'HEAD', 'GET', 'PUT', 'PATCH', 'DELETE']);
@@ -60,7 +60,7 @@ test('which requests become GET is as in browsers', () => {
   assert.deepEqual(after(308), methods);
 });
 
-test('a POST that becomes GET leaves its body and what describes it behind', () => {
+test('a POST that becomes GET drops its body and the headers that describe it', () => {
   const headers = { 'content-type': 'text/plain', origin: 'https://county.test', accept: 'text/html' };
   const post = request({ method: 'POST', headers, body: Buffer.from('form') });
   assert.deepEqual(followed(post, 302, '/'), {
@@ -81,7 +81,7 @@ test('what may be a credential stays with its origin: host, scheme and port', ()
   }
 });
 
-test('other origins hear which site sent us, but not which page; an unencrypted one hears nothing', () => {
+test('other origins learn which site sent us, but not which page; an unencrypted one learns nothing', () => {
   const headers = { referer: 'https://county.test/search?owner=smith' };
   assert.deepEqual(followed(request({ headers }), 302, '/x').headers, headers);
   assert.deepEqual(followed(request({ headers }), 302, 'https://other.test').headers, {

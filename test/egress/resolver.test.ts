@@ -10,7 +10,7 @@ const NEVER = new AbortController().signal;
 const PUBLIC = '93.184.216.34';
 const OTHER = '2606:4700::1111';
 
-/** A DNS whose answers are written down beforehand; the last one stays. It counts who asks. */
+/** A DNS whose answers are set beforehand; the last one is repeated. It records the names that are asked for. */
 function scripted(...answers: readonly (readonly string[] | Error | Promise<readonly string[]>)[]) {
   const asked: string[] = [];
   const lookup: Lookup = async (hostname) => {
@@ -45,7 +45,7 @@ test('a name comes back with all of its addresses in their order, each with its 
   });
 });
 
-test('an address is judged without asking anybody', async () => {
+test('an address is judged without a lookup', async () => {
   const { asked, lookup } = scripted([PUBLIC]);
   const { resolver } = open(lookup, '10.0.0.0/8');
   assert.equal(
@@ -61,7 +61,7 @@ test('an address is judged without asking anybody', async () => {
   assert.deepEqual(asked, []);
 });
 
-test('a name is refused if one of its addresses is, wherever it stands, with host, address and reason', async () => {
+test('a name is refused if any one of its addresses is, with host, address and reason', async () => {
   for (const answer of [['127.0.0.1'], [PUBLIC, '127.0.0.1'], ['127.0.0.1', PUBLIC], [PUBLIC, OTHER, '127.0.0.1']]) {
     const { resolver } = open(scripted(answer).lookup);
     assert.equal(
@@ -75,7 +75,7 @@ test('a name is refused if one of its addresses is, wherever it stands, with hos
   }
 });
 
-test('an answer that changes is judged anew each time it is asked for, and never used unjudged', async () => {
+test('an answer that changes is judged again each time it is asked for, and never used unjudged', async () => {
   const { asked, lookup } = scripted([PUBLIC], ['169.254.169.254'], [PUBLIC]);
   const { clock, resolver } = open(lookup);
   assert.equal(await told(resolver, 'rebind.test'), PUBLIC);
@@ -84,14 +84,14 @@ test('an answer that changes is judged anew each time it is asked for, and never
   assert.equal(asked.length, 1);
   await clock.advance(1);
   assert.match(await told(resolver, 'rebind.test'), /^refused_address: .*169\.254\.169\.254/);
-  // A refusal is remembered too: the next answer is not asked for until the time is over.
+  // A refusal is remembered too: the next answer is not asked for until its time is over.
   assert.match(await told(resolver, 'rebind.test'), /^refused_address/);
   assert.equal(asked.length, 2);
   await clock.advance(10_000);
   assert.equal(await told(resolver, 'rebind.test'), PUBLIC);
 });
 
-test('those who ask for the same name at the same time share one lookup', async () => {
+test('callers that ask for the same name at the same time share one lookup', async () => {
   const gate = Promise.withResolvers<readonly string[]>();
   const { asked, lookup } = scripted(gate.promise);
   const { resolver } = open(lookup);
@@ -101,7 +101,7 @@ test('those who ask for the same name at the same time share one lookup', async 
   assert.deepEqual(asked, ['a.test', 'b.test']);
 });
 
-test('one who gives up does not take the shared answer from the others', async () => {
+test('a caller that gives up does not take the shared answer from the others', async () => {
   const gate = Promise.withResolvers<readonly string[]>();
   const { resolver } = open(scripted(gate.promise).lookup);
   const impatient = new AbortController();
@@ -113,7 +113,7 @@ test('one who gives up does not take the shared answer from the others', async (
   assert.equal(await second, PUBLIC);
 });
 
-test('a caller whose signal has aborted before is told so, and nobody is asked', async () => {
+test('a caller whose signal has already aborted gets its reason, and no lookup is made', async () => {
   const { asked, lookup } = scripted([PUBLIC]);
   const { resolver } = open(lookup);
   await assert.rejects(resolver.resolve('a.test', AbortSignal.abort(new Error('cancelled')), 1000), /cancelled/);
@@ -121,7 +121,7 @@ test('a caller whose signal has aborted before is told so, and nobody is asked',
   assert.deepEqual(asked, []);
 });
 
-test('a lookup that takes too long is a timeout, and its late answer serves the next', async () => {
+test('a lookup that takes too long is a timeout, and its late answer serves the next caller', async () => {
   const gate = Promise.withResolvers<readonly string[]>();
   const { asked, lookup } = scripted(gate.promise);
   const { clock, resolver } = open(lookup);
@@ -144,7 +144,7 @@ test('a lookup that never ends does not hold up newcomers for ever', async () =>
   assert.equal(asked.length, 2);
 });
 
-test('a lookup that fails is a network error with its code, and is tried again by the next', async () => {
+test('a lookup that fails is a network error with its code, and the next caller tries it again', async () => {
   const unknown = Object.assign(new Error('getaddrinfo ENOTFOUND gone.test'), { code: 'ENOTFOUND' });
   const { lookup } = scripted(unknown, [], [PUBLIC]);
   const { resolver } = open(lookup);
@@ -209,14 +209,14 @@ test('a name that hung is asked for again, but waited for only briefly, until it
   };
   assert.equal(await waitedFor('hangs.test', 10_000), 'timeout');
   for (let item = 0; item < 5; item += 1) assert.equal(await waitedFor('hangs.test', 1000), 'timeout');
-  // Others are not concerned.
+  // Other names are not affected.
   assert.equal(await waitedFor('other.test', 10_000), 'timeout');
   assert.deepEqual(asked, ['hangs.test', 'other.test'], 'those who wait share one lookup');
   gate.resolve([PUBLIC]);
   assert.equal(await told(resolver, 'hangs.test'), PUBLIC);
 });
 
-test('that a name hung is forgotten after a minute, and a thousand such names are remembered', async () => {
+test('a name that hung is forgotten after a minute, and a thousand such names are remembered', async () => {
   const { lookup } = scripted(new Promise<readonly string[]>(() => {}));
   const { clock, resolver } = open(lookup);
   const names = Array.from({ length: 1001 }, (_, at) => `hangs-${at}.test`);

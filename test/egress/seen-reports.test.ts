@@ -78,14 +78,14 @@ test('a caller that was turned away is not a request, and a pause is reported wi
   const gate = gateOf('taxes');
   gate.hold('a.gov', 60_000, 'slow down');
   await assert.rejects(gate.enter('a.gov', 0, NEVER), { name: 'HostHeld' });
-  // As another process would that has not heard of it.
+  // As another process would that does not know of the pause yet.
   watch.started('a.gov', 'taxes', clock.now() + 5000);
   watch.ended('a.gov', 'taxes', clock.now() + 5100);
   await reports.runOnce(clock.now() + 10_000);
   assert.deepEqual(sent.map(told), [{ jobId: 'taxes', host: 'a.gov', requests: 1, concurrent: 1, duringPause: 1 }]);
 });
 
-test('what could not be reported is reported later, together with what happened since, and the trouble is told once', async () => {
+test('a failed report is sent later, together with what happened since, and the trouble is reported once', async () => {
   const { clock, sent, troubles, store, reports, gateOf } = openProcess();
   const gate = gateOf('taxes');
   store.isFailing = true;
@@ -100,7 +100,7 @@ test('what could not be reported is reported later, together with what happened 
   assert.deepEqual(sent.map(told), [{ jobId: 'taxes', host: 'a.gov', requests: 3, concurrent: 1, duringPause: 0 }]);
 });
 
-test('a wide crawl has only so many hosts watched, and enters all of them', async () => {
+test('a wide crawl has a limited number of hosts watched, and enters all of them', async () => {
   const { clock, sent, reports, gateOf } = openProcess();
   const gate = gateOf('taxes');
   for (let host = 0; host < MAX_WATCHED + 50; host += 1) (await gate.enter(`${host}.gov`, 0, NEVER))();

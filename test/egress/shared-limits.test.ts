@@ -21,7 +21,7 @@ class Fleet {
   inside = 0;
   most = 0;
   isStorageDown = false;
-  /** How long a reservation is under way after it took effect. */
+  /** How long the answer to a reservation is under way after it took effect. */
   answerMs = 0;
   readonly #memory = openMemoryHostShares();
   readonly #gates = new Map<string, { gate: PoliteHostGate; stop: AbortController }>();
@@ -49,7 +49,7 @@ class Fleet {
     return gate;
   }
 
-  /** So many callers of a job in a process, each of which visits the host again and again. */
+  /** Starts this many callers of a job in a process, each of which visits the host again and again. */
   visit(process: string, job: string, callers: number, requestMs: number, host = HOST): void {
     const gate = this.gate(process);
     const { signal } = this.#gates.get(process)?.stop ?? new AbortController();
@@ -133,7 +133,7 @@ test('processes keep the rate of a host together and share it between jobs, with
   await fleet.stop();
 });
 
-test('processes never have more requests under way than the host may, and a dead one gives its places back', async () => {
+test('processes never have more requests under way than a host allows, and dead ones give places back', async () => {
   const fleet = new Fleet();
   for (const process of ['w1', 'w2', 'w3']) fleet.visit(process, 'a', 16, 50);
   await fleet.clock.advance(20_000);
@@ -161,7 +161,7 @@ test('a place that is given to another process is not filled while the answer is
     (await enter(one, name))();
     await fleet.clock.advance(200);
   }
-  // When it asks again nobody is inside, so the place is given up. Somebody comes before the answer is there.
+  // When it asks again no caller is inside, so the place is given up. A caller comes before the answer is there.
   fleet.answerMs = 150;
   const other = enter(fleet.gate('w2'), 'of the other process');
   await fleet.clock.advance(250);
@@ -203,7 +203,7 @@ test('a job keeps its own rate over all hosts and processes, and holds up no oth
   await fleet.stop();
 });
 
-test('a job that gets a rate of its own keeps it at once, also for those of its requests that wait already', async () => {
+test('a job that gets a rate of its own keeps it at once, even for requests that are waiting already', async () => {
   const fleet = new Fleet();
   const gate = fleet.gate('w1');
   gate.setLimits(HOST, { ...FORTY, requestsPerSecond: 5 });
@@ -254,7 +254,7 @@ test('the items of a job begin a delay apart, whichever process begins them', as
   await fleet.stop();
 });
 
-test('nothing is reserved for a host that nobody visits', async () => {
+test('nothing is reserved for a host without visitors', async () => {
   const fleet = new Fleet();
   (await fleet.gate('w1').enter(HOST, 0, FOREVER, 'a'))();
   await fleet.clock.advance(60_000);
@@ -323,7 +323,7 @@ test('a limit that is changed holds within a lease', async () => {
   await fleet.stop();
 });
 
-/** A host that accepts so many requests in any second; every refusal is noted by the process that got it. */
+/** A host that accepts this many requests in any second; the process that gets a refusal notes it. */
 async function visitStrict(fleet: Fleet, perSecond: number, process: string, callers: number): Promise<void> {
   const gate = fleet.gate(process);
   for (let at = 0; at < callers; at += 1) {
@@ -408,7 +408,7 @@ test('a host without limits is never reserved, and refusals there set no timers'
   assert.equal(fleet.reservations.length, 0);
 });
 
-test('what a process has to tell is not lost when it cannot reserve for a while', async () => {
+test('what a process has to report is not lost when it cannot reserve for a while', async () => {
   const fleet = new Fleet();
   for (const process of ['w1', 'w2']) fleet.visit(process, 'a', 4, 100);
   await fleet.clock.advance(10_000);

@@ -46,7 +46,7 @@ function openTwo() {
   return { clock, pauses, one: openProcess('one', clock, pauses), two: openProcess('two', clock, pauses) };
 }
 
-test('a pause that a host asked one process for is kept by all, and is told with its reason', async () => {
+test('a pause that a host asked one process for is kept by all, and is reported with its reason', async () => {
   const { clock, pauses, one, two } = openTwo();
   one.gate.hold('a.gov', 60_000, 'the server says that we ask too often');
   await one.look();
@@ -64,7 +64,7 @@ test('a pause that a host asked one process for is kept by all, and is told with
   assert.deepEqual([await one.isOpen('a.gov'), await two.isOpen('a.gov')], [true, true]);
 });
 
-test('a pause that is lifted is over in every process at its next look, also for items that wait at the gate', async () => {
+test('a pause that is lifted ends in every process at its next look, even for items waiting at the gate', async () => {
   const { clock, pauses, one, two } = openTwo();
   one.gate.hold('a.gov', 3_600_000, 'later');
   await one.look();
@@ -121,7 +121,7 @@ test('a pause that began while a process looked is not taken for the one that wa
   assert.equal(await one.isOpen('a.gov'), false);
 });
 
-test('answers that come together are one report, and short pauses are none', async () => {
+test('answers that come together make one report, and short pauses make none', async () => {
   const clock = new FakeClock();
   const memory = openMemoryHostPauses();
   let reports = 0;
@@ -157,7 +157,7 @@ test('a pause is shared while there are fewer than five hundred others', async (
   assert.equal(await one.isOpen('host-599.gov'), false, 'its own gate keeps all of them');
 });
 
-test('while pauses cannot be told or heard, the gate keeps to what it knows, and the report is made later', async () => {
+test('while pauses can be neither reported nor read, the gate keeps to what it knows and reports later', async () => {
   const clock = new FakeClock();
   const memory = openMemoryHostPauses();
   let isBroken = true;
@@ -183,7 +183,7 @@ test('while pauses cannot be told or heard, the gate keeps to what it knows, and
   assert.equal(clock.sleepers, 0);
 });
 
-test('a pause that another process set by a wrong clock is kept for a day at the most', async () => {
+test('a pause that another process set by a wrong clock is kept for at most a day', async () => {
   const { clock, one } = openTwo();
   const pauses: HostPauses = {
     ...openMemoryHostPauses(),
@@ -207,7 +207,7 @@ test('an operator pauses a host for all processes, with a note as the reason, an
   });
   assert.deepEqual(await pauses.inForce(clock.now()), [], 'it is not taken for a pause that the host asked for');
 
-  // Longer than any host may ask for: each look keeps it up.
+  // This is longer than any host may ask for: each look keeps it up.
   await clock.advance(25 * 3_600_000);
   await one.look();
   assert.equal(await one.isOpen('a.gov'), false);

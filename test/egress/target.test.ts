@@ -27,7 +27,7 @@ test('a URL is taken apart, and its secrets and its fragment are taken off', () 
   });
 });
 
-test('an empty fragment and an empty user leave nothing behind', () => {
+test('an empty fragment and an empty user leave no trace in the URL', () => {
   assert.equal(target('http://@example.gov/#').url, 'http://example.gov/');
   assert.equal(target('http://:@example.gov/?a#').url, 'http://example.gov/?a');
 });
@@ -38,7 +38,7 @@ test('the port is that of the scheme if none is named', () => {
   assert.equal(target('https://example.gov:443/').origin, 'https://example.gov');
 });
 
-test('an address is known as such however it is written, and IPv6 stands without brackets', () => {
+test('an address is recognised however it is written, and IPv6 is reported without brackets', () => {
   for (const host of ['127.0.0.1', '0x7f.1', '2130706433', '127.1', '0177.0.0.1', '127.0.0.1.', '１２７。1']) {
     const { hostname, isLiteral } = target(`http://${host}/`);
     assert.deepEqual([hostname, isLiteral], ['127.0.0.1', true], host);
@@ -71,7 +71,7 @@ test('other schemes, missing hosts and port 0 are refused', () => {
   assert.match(refusal('http://example.gov:0/'), /^refused_address: .*port 0/);
 });
 
-test('what cannot be parsed is a failed navigation, told without what may be a password', () => {
+test('a URL that cannot be parsed is a failed navigation, reported without what may be a password', () => {
   for (const url of ['', '/relative', 'example.gov', 'http://', 'http://[::1', 'http://a b/', 'http://1.2.3.256/']) {
     assert.equal(refusal(url), `navigation_failed: "${url}" is not a URL`);
   }
@@ -87,7 +87,7 @@ test('what cannot be parsed is a failed navigation, told without what may be a p
   assert.ok(refusal(`http://a b/${'x'.repeat(5000)}`).length < 300);
 });
 
-test('a URL may have eight thousand characters and no more, also once it is escaped', () => {
+test('a URL may have eight thousand characters and no more, even after it is escaped', () => {
   const fits = `http://example.gov/${'x'.repeat(MAX_URL_LENGTH - 19)}`;
   assert.equal(target(fits).url, fits);
   assert.match(refusal(`${fits}x`), /^refused_address: a URL of 8193 characters is too long/);

@@ -74,7 +74,7 @@ for (const scheme of ['http', 'https'] as const) {
   }
 }
 
-test('a tunnel that the proxy refuses is no request, but its bytes count', async (t) => {
+test('a tunnel that the proxy refuses does not count as a request, but its bytes count', async (t) => {
   const [target, proxy] = [await startTarget(t), await openProxy(t)];
   proxy.answer = () => refusal(502, 'client_10000');
   const { web } = askThrough(t, residentialAt(proxy));
@@ -100,7 +100,7 @@ test('answers with 429 and 403 are counted by host, and those of the proxy are n
   assert.deepEqual([row?.host, row?.requests, row?.refused, row?.blocked], [new URL(target.http).host, 5, 1, 2]);
 });
 
-test('a request that is cut off counts with what has come by then', async (t) => {
+test('a request that is cut off counts with what has arrived by then', async (t) => {
   const begun = Promise.withResolvers<void>();
   const target = await startTarget(t, (_, response) => {
     // More than is gathered before a sink gets a piece.

@@ -37,7 +37,7 @@ export function aRequest(url: string, parts: Partial<WebRequest> = {}): WebReque
 
 export const NO_COOKIES: CookieBook = { header: () => null, keep: () => undefined };
 
-/** Cookies by host, told to everyone there: enough to see what is asked for and what is kept. */
+/** Cookies by host, sent with every request to it: enough to see what is asked for and what is kept. */
 export class FewCookies implements CookieBook {
   readonly kept: string[] = [];
   readonly #byHost = new Map<string, string[]>();

@@ -77,7 +77,7 @@ test('a body that is a gzip file is unpacked for visits that read text, within t
   const url = await serve(t, ({ url: path }, response) => {
     const bytes = gzipSync(path === '/bomb.gz' ? Buffer.alloc(20 << 20) : text);
     response.writeHead(200, { 'content-type': 'application/gzip' });
-    // In two pieces, of which the first is too short to tell.
+    // It comes in two pieces, and the first is too short to recognise.
     response.write(bytes.subarray(0, 1), () => response.end(bytes.subarray(1)));
   });
   const opened = await web.send(aRequest(`${url}/text.gz`), aVisit({ opensGzip: true }));
@@ -118,7 +118,7 @@ test('answers without a body have none, whatever their headers say', async (t) =
   assert.deepEqual(asked, []);
 });
 
-test('bodies are inflated, small ones and large ones, and both sizes are told', async (t) => {
+test('bodies are inflated, small ones and large ones, and both sizes are reported', async (t) => {
   const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: 4 } };
   const compress = {
     gzip: gzipSync,
@@ -218,7 +218,7 @@ test('what goes wrong in a sink is thrown as it is, and the connection is closed
   }
 });
 
-test('silence is counted from piece to piece, and not while it is us who are slow', async (t) => {
+test('silence is counted from piece to piece, and not while we are the slow side', async (t) => {
   const body = noise(700_000);
   const url = await serve(t, (request, response) => {
     if (request.url === '/large') {
@@ -250,7 +250,7 @@ test('silence is counted from piece to piece, and not while it is us who are slo
   assert.ok(body.equals(Buffer.concat(pieces)));
 });
 
-test('redirects are followed with cookies of their own host, and the whole way is told', async (t) => {
+test('redirects are followed with cookies of their own host, and every hop is reported', async (t) => {
   const cookies = new FewCookies();
   const last = await serve(t, echo);
   const first = await serve(t, (request, response) => {
@@ -288,7 +288,7 @@ test('user and password of a URL go to its origin, along redirects there and no 
   assert.equal(await heard('/away'), undefined);
 });
 
-test('so many redirects are followed as the limit says, and not one more', async (t) => {
+test('as many redirects are followed as the limit says, and not one more', async (t) => {
   const url = await serve(t, (request, response) => {
     const left = Number(request.url?.slice(1));
     if (left > 0) response.writeHead(301, { location: `/${left - 1}` });
@@ -354,7 +354,7 @@ test('what the gate rejects with is thrown as it is, with the patience and the s
   await assert.rejects(web.send(aRequest('http://127.0.0.1/'), visit), paused);
 });
 
-test('a host that the visit refuses ends the send before its gate is entered, at a redirect too', async (t) => {
+test('a host that the visit refuses ends the request before its gate is entered, also after a redirect', async (t) => {
   const url = await serve(t, (_request, response) => response.writeHead(302, { location: 'http://10.0.0.1/' }).end());
   const refusal = new Error('not on the list of hosts');
   const entered: string[] = [];
@@ -422,7 +422,7 @@ test('an abort is thrown with its reason at every stage, and leaves nothing open
   await slow.close();
 });
 
-test('a caller hears of headers that are not its own to set', async () => {
+test('a caller that sets headers that are not its own gets an error', async () => {
   for (const name of [
     'host',
     'connection',
@@ -507,7 +507,7 @@ test('a certificate must be for the host and from an authority that is trusted',
   await trusting.close();
 });
 
-test('a route changes where we dial, and nothing that anyone else sees', async (t) => {
+test('a route changes where we dial, and nothing that others can see', async (t) => {
   const place = await serve(t, (request, response) => {
     if (request.url === '/') response.writeHead(302, { location: '/next' }).end();
     else response.end(request.headers.host);

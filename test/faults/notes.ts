@@ -4,14 +4,14 @@ export class Notes {
   readonly #tries = new Map<string, { count: number; readonly again: PromiseWithResolvers<void> }>();
   readonly #first = Promise.withResolvers<void>();
 
-  /** Resolves when somebody has begun with an item. */
+  /** Resolves when a worker has begun an item. */
   get firstBegun(): Promise<void> {
     return this.#first.promise;
   }
 
   /**
-   * How often the item has been begun by now. The very first item of all is not let go before somebody else has begun
-   * with it: whoever has it has lost its lease by then.
+   * How often the item has been begun by now. The very first item of all is not let go before another worker has begun
+   * it: the worker that has it has lost its lease by then.
    */
   async begin(itemId: string): Promise<number> {
     const isVeryFirst = this.#tries.size === 0;

@@ -43,7 +43,7 @@ const SCRAPERS = fileURLToPath(new URL('./scrapers', import.meta.url));
 
 /**
  * A whole job, import to manifest, by two controllers and four workers, through proxies that fail, lose, double, delay
- * and reorder; and somebody who reads the counters all the time, without a proxy. Afterwards everything is counted.
+ * and reorder; a reader reads the counters all the time, without a proxy. Afterwards everything is counted.
  */
 export async function runUnderFaults({ items, seed, rates, say }: FaultRun): Promise<FaultReport> {
   const begunAt = performance.now();
@@ -98,7 +98,7 @@ export async function runUnderFaults({ items, seed, rates, say }: FaultRun): Pro
     say(`imported ${items} items`);
     const { job, reads, recounts, problems: seen } = await watched;
     say(`done: ${JSON.stringify(job.counts)} after ${reads} reads`);
-    // Whoever came too late has said so by then.
+    // A worker that came too late has said so by then.
     await fleet.stop();
     const { fenced } = (await reader.ledger.job(JOB)) ?? job;
     const store = openS3ResultStore({ ...clients, ...names, clock });
@@ -130,7 +130,7 @@ function* chunksOf(items: number): Generator<readonly NewItem[]> {
   }
 }
 
-/** Items whose worker was told that their end is recorded. */
+/** Items whose worker was notified that their end is recorded. */
 function recordedBy({ workers }: Fleet) {
   const recorded = { success: new Set<string>(), failed: new Set<string>() };
   for (const { ledger } of workers) {

@@ -23,9 +23,9 @@ export interface WatchOptions {
   readonly ledger: Ledger;
   readonly jobId: string;
   readonly items: number;
-  /** What scrapers have come to an end with: no counter can be ahead of it. */
+  /** What scrapers have finished: no counter can be ahead of it. */
   readonly notes: Notes;
-  /** What workers were told is recorded: no counter can be behind it. */
+  /** Items that workers know to be recorded: no counter can be lower. */
   readonly recorded: { readonly success: ReadonlySet<string>; readonly failed: ReadonlySet<string> };
 }
 
@@ -67,7 +67,7 @@ export async function watchCounters(options: WatchOptions): Promise<Watched> {
     const job = await look();
     if (job.manifest !== null && job.counts.total === items) return { job, reads, recounts, problems };
     if (finishedOf(job.counts) < (recounts * items) / RECOUNTS) {
-      // Those who work need the processor.
+      // The workers need the processor.
       await setTimeout(READ_EVERY_MS);
       continue;
     }

@@ -17,7 +17,7 @@ interface Case {
   /** Below the item's folder, if it is not the file. */
   readonly key?: string;
   readonly type: string;
-  /** Of 2,000 bytes, and of 1,024. */
+  /** Encodings of 2,000 bytes, and of 1,024. */
   readonly encodings: readonly ['identity' | 'gzip', 'identity' | 'gzip'];
 }
 

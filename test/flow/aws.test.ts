@@ -28,7 +28,7 @@ const AWS = {
   TRAWL_LOG_TO: 'stderr',
 };
 
-test('a job of two controllers and several workers comes to its end, whoever of them is killed', async () => {
+test('a job of two controllers and several workers comes to its end, whichever of them is killed', async () => {
   const folder = tempFolder();
   const created = await command(['doctor', '--create'], { ...AWS, TRAWL_DATA_DIR: join(folder, 'unused') });
   assert.equal(created.code, 0, created.stdout + created.stderr);

@@ -9,7 +9,7 @@ import { sized } from '../support/sized.ts';
 import { tempDataDir, untilFinished, untilJob, withEngine } from './engine.ts';
 
 const SITES = 5;
-/** Of each site; every twentieth is an asset. */
+/** URLs per site; every twentieth is an asset. */
 const URLS = sized({ quick: 40, slow: 200 });
 const ASSETS = URLS / 20;
 const PAGES = URLS - ASSETS;

@@ -98,7 +98,7 @@ test('a newer parse over stored pages: no request, the changes to see, and then 
     const affected = before.filter((row) => /a/i.test(ownerOf(row))).map(({ item_id: id }) => id);
     assert.ok(affected.length > 5 && affected.length < PARCELS, `${affected.length} owners with an A`);
 
-    // From here on whoever asks for something asks another county in the same place.
+    // From here on every request goes to another county in the same place.
     assert.ok((await requestsOf(county)) >= 3 * PARCELS);
     await county.close();
     const silent = await startCounty({ port: Number(new URL(county.url).port), parcels: PARCELS });

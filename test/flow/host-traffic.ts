@@ -32,9 +32,9 @@ type Site = Awaited<ReturnType<typeof openCountingSite>>;
 export interface Traffic {
   /** Requests in the busiest ten seconds. */
   readonly busiest: number;
-  /** Requests per second while nobody came or went. */
+  /** Requests per second while no worker came or went. */
   readonly perSecond: readonly number[];
-  /** Of the requests while nobody came or went, those of the first job. */
+  /** Share of the first job in the requests sent while no worker came or went. */
   readonly share: number;
   readonly seconds: number;
   /** How long after the answer to a change of the job's policy its requests were still at the old pace. */

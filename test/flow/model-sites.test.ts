@@ -63,7 +63,7 @@ test('a JSON API with tokens and a rate limit: every field and every failure is 
     });
     refused += api.refused();
     assert.ok(api.expired() > 0 && api.limited() > 0, 'tokens expired, and the rate was limited');
-    // A token is asked for when one has expired, by each process at the most.
+    // A token is requested when one has expired, at most once by each process.
     const least = Math.floor((api.requests() - api.expired() - api.refused()) / 25);
     assert.ok(api.tokens() >= least / 2 && api.tokens() <= 2 * least + 8, `${api.tokens()} tokens, ${least} used up`);
   }

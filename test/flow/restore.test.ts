@@ -64,7 +64,7 @@ test('a ledger restored from a backup does again what came after it, beside the 
     const report = await verifyJob({ store, digest }, jobId);
     assert.ok(report.kind === 'checked');
     assert.deepEqual(report.problems, []);
-    // Page, data and metadata of each.
+    // Each has its page, data and metadata.
     assert.equal(report.checked.artifacts, 3 * ITEMS);
   });
 });

@@ -22,7 +22,7 @@ const LEAST_USE = sized({ quick: 0.4, slow: 0.85 });
 const SHARE_SPREAD = sized({ quick: 0.1, slow: 0.05 });
 /** One is killed, and one comes. What the dead one had comes back after two leases: of fewer workers that is too much. */
 const WORKERS = sized({ quick: 3, slow: 4 });
-/** A machine that is busy with other tests hears of a change later than it is told. */
+/** A machine that is busy with other tests notices a change later than it is sent. */
 const LATE = sized({ quick: 5, slow: 1 });
 const COMMON = { TRAWL_ALLOW_ADDRESSES: 'loopback', TRAWL_SLOTS: '8', TRAWL_LOG_TO: 'stderr' };
 
@@ -58,7 +58,7 @@ test('two jobs and several workers keep the rate of a host and share it, althoug
   }
 });
 
-test('the same on AWS, by workers each of which writes once per lease at the most', async (t) => {
+test('the same on AWS, by workers each of which writes at most once per lease', async (t) => {
   const emulators = await startEmulators();
   const site = await openCountingSite(50);
   const { tableName, bucket, queueUrls } = awsNames(emulators, `shares-${process.pid}`);

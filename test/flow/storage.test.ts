@@ -27,7 +27,7 @@ function untilPausedForStorage(engine: EngineHere) {
   return untilJob(engine, 'job', ({ status, reason }) => status === 'paused' && reason?.code === 'storage');
 }
 
-/** Every item succeeded at its first attempt, with its bytes, and nobody was charged for the disk. */
+/** Every item succeeded at its first attempt, with its bytes, and no item was charged for the disk. */
 async function assertWhole(engine: EngineHere, items: number) {
   const job = await untilFinished(engine, 'job');
   assert.equal(job.status, 'completed');

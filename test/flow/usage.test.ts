@@ -60,7 +60,7 @@ for (const scheme of ['http', 'https'] as const) {
         usage.map(({ host, proxy: kind }) => [host, kind]),
         [[new URL(url).host, 'residential']],
       );
-      // The end of a TLS connection comes after its last answer, and is nobody's.
+      // The end of a TLS connection comes after its last answer, and is not counted for any item.
       const slack = scheme === 'http' ? 0 : 100 * 12;
       for (const [ours, theirs] of [
         [bytesUp, seen.up],

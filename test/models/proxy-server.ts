@@ -8,7 +8,7 @@ export interface ProxyAsk {
   /** `host:port` */
   readonly target: string;
   readonly isConnect: boolean;
-  /** Of Proxy-Authorization; null for none. */
+  /** User name from Proxy-Authorization; null if there is none. */
   readonly user: string | null;
   readonly password: string | null;
   /** `METHOD path` of a request that is passed on, as it came; empty for CONNECT. */

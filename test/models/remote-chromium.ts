@@ -7,7 +7,7 @@ import type { Readable } from 'node:stream';
 import { testChromium } from '../support/chromium.ts';
 import { spawnTied } from '../support/spawn-tied.ts';
 
-/** A Chromium that somebody else runs, with CDP on a port of this machine. */
+/** A Chromium run by another party, with CDP on a port of this machine. */
 export interface RemoteChromium {
   readonly pid: number;
   readonly port: number;

@@ -3,10 +3,10 @@ import { type ModelReply, type ModelServer, startModel } from './model-server.ts
 
 export const API_KEY = 'kéy/with+signs=1';
 
-/** A token is good for so many requests. */
+/** A token is good for this many requests. */
 const REQUESTS_PER_TOKEN = 25;
 
-/** One request in so many is one too many, whoever sends it. */
+/** One request in this many exceeds the limit, whichever client sends it. */
 const LIMITED_EVERY = 40;
 
 export interface Parcel {

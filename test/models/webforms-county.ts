@@ -16,7 +16,7 @@ export interface WebFormsCounty {
 interface Session {
   readonly id: string;
   hasAgreed: boolean;
-  /** Of the page that came last: every page makes the one before stale. */
+  /** View state of the page sent last: every page makes the one before it stale. */
   state: string;
   results: readonly Parcel[];
   asked: number;

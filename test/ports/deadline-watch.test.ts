@@ -15,7 +15,7 @@ function setUp() {
   return { clock, watch, expired, start };
 }
 
-test('each deadline is met once, in its order, whoever came first', async () => {
+test('each deadline is met once, in order, whichever was added first', async () => {
   const { clock, expired, start } = setUp();
   start('late', 300);
   start('early', 100);
@@ -24,7 +24,7 @@ test('each deadline is met once, in its order, whoever came first', async () => 
   assert.deepEqual(expired, ['early at 100', 'between at 200', 'late at 300']);
 });
 
-test('a deadline that moved away is met where it is now, without being told', async () => {
+test('a deadline that moved further away is met at its new time, without notifying the watch', async () => {
   const { clock, expired, start } = setUp();
   const moving = start('moving', 100);
   await clock.advance(50);
@@ -35,7 +35,7 @@ test('a deadline that moved away is met where it is now, without being told', as
   assert.deepEqual(expired, []);
 });
 
-test('a deadline that moved nearer is met once it was told', async () => {
+test('a deadline that moved nearer is met at its new time once the watch is notified', async () => {
   const { clock, watch, expired, start } = setUp();
   const moving = start('moving', 1000);
   moving.dueAt = 10;
@@ -54,7 +54,7 @@ test('what was removed is forgotten, and many deadlines take one timer', async (
   assert.equal(clock.sleepers, 0);
 });
 
-test('closing leaves no timer behind', async () => {
+test('closing leaves no timer running', async () => {
   const { clock, watch, expired, start } = setUp();
   start('one', 100);
   watch.close();

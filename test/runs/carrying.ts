@@ -78,7 +78,7 @@ export interface Worked {
   readonly batches: readonly (readonly string[])[];
 }
 
-/** Works on a job as a worker would, at most so many items, and completes it when nothing is left. */
+/** Works on a job as a worker would, on a limited number of items, and completes it when nothing is left. */
 export async function work(
   ledger: Ledger,
   jobId: string,

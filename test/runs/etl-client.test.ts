@@ -136,7 +136,7 @@ test('one change that the server does not want costs neither the others nor the 
   }
 });
 
-test('batches stay batches if already the first one has a URL that the run does not have', async (t) => {
+test('batches stay batches even if the first one has a URL that the run does not have', async (t) => {
   const server = await openEtlServer(t);
   const { etl } = openClient(server.endpoint);
   const { _id: run } = await etl.createScrapeRun({ domain: 'county.gov', items: ITEMS });
@@ -147,7 +147,7 @@ test('batches stay batches if already the first one has a URL that the run does 
   assert.equal(server.seen.length - before, 1);
 });
 
-test('when the server goes away in the middle, nothing is under way any more once the failure is reported', async (t) => {
+test('when the server goes away in the middle, nothing is in progress any more once the failure is reported', async (t) => {
   const server = await openEtlServer(t, { batches: 'refused' });
   const { etl } = openClient(server.endpoint);
   const urls = Array.from({ length: 50 }, (_, index) => `https://county.gov/${index}`);
@@ -155,7 +155,7 @@ test('when the server goes away in the middle, nothing is under way any more onc
   server.troubles.push(null, ...Array.from({ length: 20 }, () => ({ status: 500 })));
   const updates = urls.map((url) => ({ url, changes: { done: true } }));
   await assert.rejects(etl.updateScrapeRunItems(run, updates), /answered 500/);
-  // The batch, and one change by each of ten senders.
+  // These are the batch, and one change by each of ten senders.
   const sent = server.seen.filter(({ line }) => line.startsWith('PATCH')).length;
   assert.equal(sent, 11);
 });

@@ -56,13 +56,13 @@ async function playRun(t: Parameters<typeof openRuns>[0], seed: number): Promise
   const scraped: string[] = [];
   const ends = (url: string) => (url.endsWith('7') ? 'no_results' : url.endsWith('3') ? 'timeout' : null);
   for (let life = 0; server.runs.get('run-1')?.status !== 'finished' || (await orders.list()).length > 0; life += 1) {
-    // Whatever is wrong with the server and its clients passes at some time.
+    // Whatever is wrong with the server and its clients ends at some point.
     if (life === 12) isDying = false;
     assert.ok(life < 30, `seed ${seed}: the run does not end`);
     const orchestrator = orchestrate(dying());
     trouble();
     if ((await orders.list()).length === 0) await orchestrator.start(wishFor(urls)).catch(() => {});
-    // Also past a reservation whose owner died.
+    // This goes past the end of a reservation whose owner died as well.
     await clock.advance(10 * 60_000);
     for (const { jobId, job } of await orchestrator.list()) {
       if (job === null) continue;

@@ -5,7 +5,7 @@ import { normalizeListResponse, normalizeRunResponse } from '../../src/runs/etl/
 const AT = '2026-01-02T03:04:05.000Z';
 const RUN = { _id: 'r1', domain: 'county.gov', startTime: AT, endTime: null, items: [], createdAt: AT, updatedAt: AT };
 
-test('a run is the same by whatever names and in whatever envelope it comes', () => {
+test('a run is the same whatever names and envelope it comes with', () => {
   const { _id, startTime, endTime, createdAt, updatedAt, ...rest } = RUN;
   const other = { ...rest, id: _id, start_time: startTime, end_time: endTime, created_at: createdAt };
   for (const answer of [RUN, { data: RUN }, { run: RUN }, other, { ...other, updated_at: updatedAt }]) {
@@ -51,7 +51,7 @@ test('a list comes with pages, under another name, or bare', () => {
   }
 });
 
-test('what cannot be used is refused by the name of the field', () => {
+test('what cannot be used is refused with the name of the field', () => {
   const why = (answer: unknown) => () => normalizeRunResponse(answer);
   assert.throws(why({ ...RUN, _id: undefined }), /_id: is missing, and so is id/);
   assert.throws(why({ ...RUN, domain: 7 }), /domain: /);

@@ -47,7 +47,7 @@ test('a new run is carried out in groups, each item is reported, and the run end
   assert.deepEqual(await orders.list(), []);
 });
 
-test('a run is shown with all that has ended here, also what was not reported yet', async (t) => {
+test('a run is shown with all that has ended here, including what was not reported yet', async (t) => {
   const { ledger, orchestrate } = await openRuns(t);
   const orchestrator = orchestrate();
   const { jobId } = carried(await orchestrator.start(wishFor(urlsOf(6))));
@@ -72,7 +72,7 @@ test('an item that ends before the creation of its job is answered is reported l
   assert.deepEqual(flags(server, 'run-1'), ['done', 'done', '', '', '', '']);
 });
 
-test('the active run is taken, without what is done, and items that are added meanwhile make another round', async (t) => {
+test('the active run is used, without what is done, and items that are added meanwhile form another round', async (t) => {
   const { server, ledger, orchestrate } = await openRuns(t);
   const orchestrator = orchestrate();
   assert.equal((await orchestrator.start(wishFor([]))).kind, 'no-run');
@@ -113,7 +113,7 @@ test('started twice on one domain, even at the same time, there is one run and o
   assert.equal((await ledger.jobs({ status: null, page: { after: null, limit: 9 } })).entries.length, 1);
 });
 
-test('a job that its breaker has stopped leaves the run open, and resumed it finishes with the right counts', async (t) => {
+test('a job that its breaker has stopped leaves the run open, and once resumed it finishes with the right counts', async (t) => {
   const { server, ledger, orchestrate } = await openRuns(t);
   const orchestrator = orchestrate();
   const wish = wishFor(urlsOf(8));
@@ -135,7 +135,7 @@ test('a job that its breaker has stopped leaves the run open, and resumed it fin
   assert.deepEqual([run?.status, run?.metadata['finished_count'], run?.metadata['failed_count']], ['finished', 4, 4]);
 });
 
-test('a retry scrapes what has failed again, and reports that it is done and no longer failed', async (t) => {
+test('a retry scrapes the failed items again, and reports that they are done and no longer failed', async (t) => {
   const { server, ledger, orchestrate } = await openRuns(t);
   const orchestrator = orchestrate();
   const { jobId } = carried(await orchestrator.start(wishFor(urlsOf(4))));
@@ -153,7 +153,7 @@ test('a retry scrapes what has failed again, and reports that it is done and no 
   const { metadata } = server.runs.get('run-1') ?? {};
   assert.deepEqual([metadata?.['finished_count'], metadata?.['failed_count']], [3, 1]);
 
-  // By the job instead of the run.
+  // Here the job is named instead of the run.
   const failed = { errorType: null, itemIds: null, groupKeys: null, preview: false };
   await ledger.reopen(jobId, { ...failed, errorType: 'not_found' }, { after: null, limit: 9 }, 0, 1_750_000_100_000);
   while ((await orchestrator.list()).length === 0) await new Promise(setImmediate);
@@ -199,7 +199,7 @@ test('a run that the server no longer has is given up, and one whose server is a
   assert.match(warnings.at(-1) ?? '', /no longer has this run/);
 });
 
-test('the scraper is chosen by the hosts of the domain, and what is wrong with a choice is said', async (t) => {
+test('the scraper is chosen by the hosts of the domain, and what is wrong with a choice is reported', async (t) => {
   const { orchestrate } = await openRuns(t);
   const orchestrator = orchestrate();
   const wrong = async (more: object) => {

@@ -52,6 +52,6 @@ test('the program is the one that the documentation shows', () => {
   assert.ok(readFileSync(PAGE, 'utf8').includes(readFileSync(EXAMPLE, 'utf8')));
 });
 
-test('without settings a program is told what to set', () => {
+test('without settings a program learns what to set', () => {
   assert.throws(() => openEtlClient({ endpoint: '', apiKey: '' }), /set ETL_API_ENDPOINT to .*, and ETL_API_KEY/);
 });

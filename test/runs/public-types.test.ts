@@ -61,7 +61,7 @@ interface Expected {
   sessionStats: { sessionId: string; itemsProcessed: number; errors: number; uptime: number; currentLoad: number };
   itemStats: { total: number; pending: number; completed: number; failed: number; byDomain: Record<string, number> };
   strategy: 'round-robin' | 'domain-affinity' | 'least-loaded';
-  /** Without `loads`, which is ours: the strategy `least-loaded` needs it. */
+  /** This leaves out `loads`, which is ours: the strategy `least-loaded` needs it. */
   options: { strategy?: DistributionStrategy; maxItemsPerSession?: number; prioritizeDomains?: string[] };
   managerOptions: { maxSessions?: number; sessionTimeout?: number; provider?: 'browserbase' | 'local' };
 }

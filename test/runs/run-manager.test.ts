@@ -56,7 +56,7 @@ for (const byStatus of [true, false]) {
   });
 }
 
-test('a run that was left open is found behind any number that have ended, and no items of those are read', async (t) => {
+test('a run that was left open is found after any number that have ended, and no items of those are read', async (t) => {
   const { server, manager } = await given(t);
   const { _id: open } = await manager.createRun('county.gov', URLS);
   for (const _ of Array(30)) await manager.finalizeRun((await manager.createRun('county.gov', URLS))._id);
@@ -73,7 +73,7 @@ test('a run that was left open is found behind any number that have ended, and n
   );
 });
 
-test('a run is read once for several questions, and again after a change or some seconds', async (t) => {
+test('a run is read once for several queries, and again after a change or some seconds', async (t) => {
   const { server, clock, manager } = await given(t);
   const { _id: run } = await manager.createRun('county.gov', URLS);
   const reads = () => server.seen.filter(({ line }) => line === `GET /api/scrape-runs/${run}`).length;

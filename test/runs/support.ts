@@ -9,7 +9,7 @@ export function openClient(endpoint: string) {
   return { etl: new EtlClient({ endpoint, apiKey: 'etl-secret', clock, log }), clock, waits: clock.waits, warnings };
 }
 
-/** Deadlines, which are waited for beside the network, are none of its waits. */
+/** Deadlines, which run alongside the network, do not count as its waits. */
 class WaitingClock extends FakeClock {
   readonly waits: number[] = [];
 

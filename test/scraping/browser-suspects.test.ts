@@ -6,7 +6,7 @@ import { Suspects } from '../../src/scraping/browser/suspects.ts';
 
 const { signal } = new AbortController();
 
-test('a browser that ends makes suspects of all that were in it, and each is alone in its next try', async () => {
+test('a browser that ends makes suspects of all items that were in it, and each is alone in its next try', async () => {
   const suspects = new Suspects();
   const [guilty, innocent] = [await suspects.enter('guilty', signal), await suspects.enter('innocent', signal)];
   assert.deepEqual(guilty.leave(true), { deaths: 1, wasShared: true });
@@ -36,7 +36,7 @@ test('a browser that ends makes suspects of all that were in it, and each is alo
   assert.equal(third.leave(true).deaths, 0, 'leaving twice is harmless');
 });
 
-test('an item that is no longer waited for leaves the line, and lets the next one in', async () => {
+test('an item that gives up waiting leaves the line, and lets the next one in', async () => {
   const suspects = new Suspects();
   (await suspects.enter('a', signal)).leave(true);
   const inside = await suspects.enter('b', signal);
@@ -49,12 +49,12 @@ test('an item that is no longer waited for leaves the line, and lets the next on
   inside.leave(false);
 });
 
-test('a suspect waits for its neighbours, and they for it, at no cost to the time of those who wait', async () => {
+test('a suspect waits for its neighbours, and they wait for it, without using up the time of the items that wait', async () => {
   const suspects = new Suspects();
   (await suspects.enter('suspect', signal)).leave(true);
   const neighbour = await suspects.enter('neighbour', signal);
   const uncounted: string[] = [];
-  /** It gets no further than to the way out. */
+  /** It gets no further than the way out. */
   const visit = async (suspect: string) => {
     const wish = {
       ...{ suspect, job: null, policy: DEFAULT_POLICY, storage: null, visit: { signal } },

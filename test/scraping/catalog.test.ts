@@ -17,7 +17,7 @@ function catalogWith(input: z.ZodType): ScraperCatalog {
 
 const owner = z.strictObject({ apn: z.string(), owner: z.object({ name: z.string() }) });
 
-test('a scraper is known by what it says of itself, and what is broken comes last', async () => {
+test('a scraper is listed with what it declares about itself, and broken ones come last', async () => {
   const catalog = catalogWith(owner);
   const entries = await catalog.list();
   assert.deepEqual(
@@ -31,14 +31,14 @@ test('a scraper is known by what it says of itself, and what is broken comes las
   await assert.rejects(catalog.find('bad'), /cannot be read/);
 });
 
-test('what is wrong with an input is told field by field', async () => {
+test('problems with an input are reported field by field', async () => {
   const found = await catalogWith(owner).find('one');
   assert.deepEqual(found?.problemsOf({ apn: '1', owner: { name: 'A' } }), []);
   const paths = found?.problemsOf({ owner: { name: 5 }, more: 1 }).map(({ path }) => path);
   assert.deepEqual(paths?.sort(), ['apn', 'more', 'owner.name']);
 });
 
-test('a schema that cannot be asked here is left to the worker', async () => {
+test('a schema that cannot be checked here is left to the worker', async () => {
   const throwing = z.object({}).refine(() => {
     throw new Error('a bug in the schema');
   });

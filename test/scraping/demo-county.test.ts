@@ -11,7 +11,7 @@ const { county, web, held, setFaults, scrape } = await visitCounty({ after });
 const APN = apnOf(1234);
 const PARCELS = Array.from({ length: 1500 }, (_, n) => parcelOf(1, n));
 
-/** Parcels of every sort, by what is special about them. */
+/** Parcels of every kind, by what is special about them. */
 const SORTS: Readonly<Record<string, (parcel: Parcel) => boolean>> = {
   'a usual one': ({ building, coOwner }) => building !== null && coOwner === null,
   'one with a letter': ({ apn }) => /[A-Z]$/.test(apn),
@@ -25,7 +25,7 @@ const SORTS: Readonly<Record<string, (parcel: Parcel) => boolean>> = {
 };
 
 for (const [sort, is] of Object.entries(SORTS)) {
-  test(`of ${sort} it reads what the county knows`, async () => {
+  test(`for ${sort}, it reads what the county knows`, async () => {
     const parcel = PARCELS.find(is);
     assert.ok(parcel !== undefined);
     const result = await scrape(demoCounty, { apn: parcel.apn, bill: false });
@@ -61,7 +61,7 @@ test('without the bill there is no document, and no request for one', async () =
   assert.equal(artifactOf(result, 'document'), null);
 });
 
-test('what the county does not have ends as no_results, and what is no number is not asked for', async () => {
+test('a parcel that the county does not have ends as no_results, and an invalid number is not asked for', async () => {
   fails(await scrape(demoCounty, { apn: apnOf(5000) }), 'no_results');
   // The county has 101-01-006A, which a search for 101-01-006 lists.
   fails(await scrape(demoCounty, { apn: '101-01-006' }), 'no_results', /lists other parcels/);
@@ -74,11 +74,15 @@ const FAULTS: readonly [what: string, plan: object, type: FailureType, message?:
   ['an error of the server', { serverError: {} }, 'server_error'],
   ['a challenge', { challenge: {} }, 'blocked'],
   ['a challenge in place of the bill', { challenge: { pages: ['bill'] } }, 'blocked'],
-  ['a block page behind 200', { block: {} }, 'blocked'],
-  ['a block page behind 200 in place of the bill', { block: { pages: ['bill'] } }, 'blocked'],
+  ['a block page with status 200', { block: {} }, 'blocked'],
+  ['a block page with status 200 in place of the bill', { block: { pages: ['bill'] } }, 'blocked'],
   ['maintenance', { maintenance: {} }, 'maintenance'],
-  ['maintenance behind 200', { maintenance: { status: 200 } }, 'maintenance'],
-  ['maintenance behind 200 in place of the bill', { maintenance: { status: 200, pages: ['bill'] } }, 'maintenance'],
+  ['maintenance with status 200', { maintenance: { status: 200 } }, 'maintenance'],
+  [
+    'maintenance with status 200 in place of the bill',
+    { maintenance: { status: 200, pages: ['bill'] } },
+    'maintenance',
+  ],
   ['a page that is gone', { notFound: { pages: ['detail'] } }, 'not_found'],
   ['a new layout of the search', { layout: { pages: ['search'] } }, 'structure_changed', /inpParid/],
   ['a new layout of the list', { layout: { pages: ['results'] } }, 'structure_changed', /#searchResults/],
@@ -107,7 +111,7 @@ test('no answer, and one that drips, end as timeout', async () => {
   fails(await scrape(demoCounty, { apn: APN }, { timeoutSeconds: 0.2 }), 'timeout');
 });
 
-test('a county that is slow but not too slow is no trouble', async () => {
+test('a county that is slow but not too slow does no harm', async () => {
   await setFaults({ latency: { minMs: 1, maxMs: 10 }, drip: { bytes: 9000, everyMs: 1 } });
   assert.equal((await scrape(demoCounty, { apn: APN })).kind, 'scraped');
 });
@@ -116,7 +120,7 @@ test('a session that the county forgot ends as navigation_failed, because a new 
   const small = await visitCounty(t, { sessions: 1 });
   const forgetting: typeof web = {
     async send(request, visit) {
-      // Somebody else comes between the form and its answer.
+      // Another visitor comes between the form and its answer.
       if (request.body?.toString().includes('inpParid')) await fetch(`${small.county.url}/Search/Disclaimer.aspx`);
       return small.web.send(request, visit);
     },
@@ -169,7 +173,7 @@ test('a click that leads back to the search has not reached the page', async () 
   fails(await scrape(demoCounty, { apn: APN }, way), 'navigation_failed', /not the requested page/);
 });
 
-test('two at a time see each their own parcel', async () => {
+test('two at a time each see their own parcel', async () => {
   await setFaults({ latency: { minMs: 0, maxMs: 5 } });
   const apns = Array.from({ length: 10 }, (_, n) => apnOf(n * 7));
   const results = await Promise.all(apns.map((apn) => scrape(demoCounty, { apn, bill: false })));

@@ -6,7 +6,7 @@ import { artifactOf, jsonOf, visitCounty } from './demo-support.ts';
 
 const { county, setFaults, scrape } = await visitCounty({ after });
 
-test('any page is kept with its title, its headings, and how much there is of it', async () => {
+test('any page is kept with its title, its headings, and its size', async () => {
   const url = `${county.url}/`;
   const data = jsonOf(await scrape(exampleHttp, { url }), 'data') as Record<string, unknown>;
   assert.deepEqual(
@@ -40,7 +40,7 @@ test('a stored answer of the trial site is read again without the web', async ()
   assert.deepEqual([data['test_param'], data['response_url']], ['hello', `${county.url}/json?test=hello`]);
 });
 
-test('a page that is blocked is not kept as if it were one, and what is no address is not asked for', async () => {
+test('a block page is not kept as if it were the page, and an invalid address is not requested', async () => {
   await setFaults({ block: {} });
   const blocked = await scrape(exampleHttp, { url: `${county.url}/` });
   assert.equal(blocked.kind === 'failed' && blocked.failure.type, 'blocked');
@@ -58,7 +58,7 @@ test('made-up data also comes for an input without a parcel number, the same eac
   assert.notDeepEqual(jsonOf(one, 'data'), jsonOf(other, 'data'));
 });
 
-test('made-up data is the same for the same number, other for another, and adds up', async () => {
+test('made-up data is the same for the same number, different for another, and adds up', async () => {
   const [one, again, other] = await Promise.all(
     ['101-01-001', '101-01-001', '<b>&'].map((apn) => scrape(exampleMock, { apn, more: 'fields are fine' })),
   );

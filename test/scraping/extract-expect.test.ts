@@ -12,7 +12,7 @@ const failsAs = (type: string, message: RegExp) => (error: unknown) => {
   return true;
 };
 
-test('a page that does not say what it should is another page', () => {
+test('a page that does not say what it should is treated as another page', () => {
   const page = new StoredPage('<title>Home</title><h1>Tax Statement</h1>', 'https://county.example/');
   expect.text(page, 'tax statement');
   expect.text(page, /Tax/);
@@ -21,7 +21,7 @@ test('a page that does not say what it should is another page', () => {
   assert.throws(() => expect.text(page, /Receipt/), failsAs('navigation_failed', /\/Receipt\//));
 });
 
-test('what a page says of itself comes before what it does not say', () => {
+test('what a page says about itself takes precedence over what it does not say', () => {
   class Closed extends StoredPage {
     protected override absent(): ScrapeFailure {
       return new ScrapeFailure(failure('maintenance', 'closed until Monday'));
@@ -31,7 +31,7 @@ test('what a page says of itself comes before what it does not say', () => {
   assert.throws(() => expect.text(page, 'Tax Statement'), failsAs('maintenance', /closed until Monday/));
 });
 
-test('fields that hold nothing are named, all of them', () => {
+test('all fields that hold nothing are named', () => {
   const data = {
     owner: ' ',
     tax: Number.NaN,

@@ -7,7 +7,7 @@ const page = (html: string) => new StoredPage(`<div id="x">${html}</div>`, 'http
 const read = (html: string) => page(html).keyValues('#x');
 const OWNER_AND_YEAR = { Owner: 'A. Smith', 'Tax year': '2025' };
 
-test('labels and values are found in whatever way pages set them side by side', () => {
+test('labels and values are found however pages set them side by side', () => {
   const ways = [
     '<dl><dt>Owner:</dt><dd>A. Smith</dd><dt>Tax year</dt><dd>2025</dd></dl>',
     '<dl><div><dt>Owner<dd>A. Smith</div><div><dt>Tax year<dd>2025</div></dl>',
@@ -60,7 +60,7 @@ test('a row without a label continues the one above it', () => {
   for (const html of ways) assert.deepEqual(read(html), address, html);
 });
 
-test('in rows of two pairs each column is continued by itself', () => {
+test('in rows of two pairs, each column is continued separately', () => {
   const html =
     '<table><tr><td>Mail<td>1 Main St<td>Legal<td>LOT 4<tr><td><td>Mesa AZ<td><td>BLK 2<tr><td><td><td><td>TRACT C<tr><td>Year<td colspan=3>2025<tr><td><td colspan=3>(estimated)</table>';
   assert.deepEqual(read(html), { Mail: '1 Main St Mesa AZ', Legal: 'LOT 4 BLK 2 TRACT C', Year: '2025 (estimated)' });
@@ -69,7 +69,7 @@ test('in rows of two pairs each column is continued by itself', () => {
   assert.deepEqual(read(spanning), { Mail: '1 Main St Mesa AZ', Legal: 'LOT 4', Year: '2025' });
 });
 
-test('what begins a table, follows a title, or has a picture for a label continues nothing', () => {
+test('a row that begins a table, follows a title, or has a picture for a label continues nothing', () => {
   const rows = (html: string) => `<table><tr><td>Owner<td>A. Smith</table><table>${html}</table>`;
   assert.deepEqual(read(rows('<tr><td><td>x<tr><td>Year<td>2025')), { Owner: 'A. Smith', Year: '2025' });
   assert.deepEqual(read(rows('<tr><td>Year<td>2025<tr><td colspan=2>Totals<tr><td><td>x')), {
@@ -84,17 +84,17 @@ test('what begins a table, follows a title, or has a picture for a label continu
   assert.deepEqual(read(lines), { Year: '2025' });
 });
 
-test('the second of a label does not hide the first', () => {
+test('a second value of the same label does not hide the first', () => {
   assert.deepEqual(read('<table><tr><td>Tax<td>1<tr><td>Tax<td>2</table>'), { Tax: '1', 'Tax (2)': '2' });
 });
 
-test('titles, spacers and rows of other tables are no pairs', () => {
+test('titles, spacers and rows of other tables are not pairs', () => {
   const html =
     '<h3>Facts</h3><table><tr><td colspan="2">All about it<tr><td>&nbsp;<td>x<tr><td>Owner<td>A. Smith<tr><td>1<td>2<td>3</table>';
   assert.deepEqual(read(html), { Owner: 'A. Smith' });
 });
 
-test('a title beside a block, and words within a sentence, are no labels', () => {
+test('a title beside a block, and words within a sentence, are not labels', () => {
   assert.deepEqual(read('<div><h3>Facts</h3><div><p>Owner: A. Smith</p></div></div>'), { Owner: 'A. Smith' });
   const rows = '<p><span>Owner</span><span>A. Smith</span></p><p><span>Tax year</span><span>2025</span></p>';
   assert.deepEqual(read(`<b>Facts</b>${rows}`), OWNER_AND_YEAR);
@@ -105,7 +105,7 @@ test('a time of day is a value, not a label', () => {
   assert.deepEqual(read('<p><span>Sold at</span><span>10:30 AM</span></p>'), { 'Sold at': '10:30 AM' });
 });
 
-test('no pair at all is missing', () => {
+test('a page without any pair counts as missing them', () => {
   assert.throws(() => read('<p>Nothing here.</p>'), /^ScrapeFailure: labels and values of #x is not on the page/);
   assert.equal(page('<p>Nothing here.</p>').optional.keyValues('#x'), null);
 });

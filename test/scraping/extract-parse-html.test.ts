@@ -20,7 +20,7 @@ const tooLarge = (about: RegExp) => (error: unknown) => {
   return true;
 };
 
-test('pages that are well-formed but for what may be left out come out as in a browser', () => {
+test('pages that are well-formed except for optional tags come out as in a browser', () => {
   const pages = [
     '<!doctype html><html><head><title>T</title></head><body><p>a<p>b</body></html>',
     '<p>only a piece',
@@ -50,7 +50,7 @@ test('rows get a tbody, so that selectors copied from a browser match', () => {
   assert.equal($('body > p').length, 1);
 });
 
-test('what stands behind the end of the page belongs to its body', () => {
+test('content after the end of the page belongs to its body', () => {
   const $ = query('<html><body><p>a</p></body></html><p>b</p>c');
   assert.equal($('html').length, 1);
   assert.equal($('body').length, 1);
@@ -72,7 +72,7 @@ test('neighbours and parents are linked as cheerio expects', () => {
   assert.equal($('tr').text(), 'ad');
 });
 
-test('a page of a million nodes is given up before it is begun, and any other at the node over the limit', () => {
+test('a page of a million nodes is refused before it is parsed, and any other at the first node over the limit', () => {
   assert.throws(() => parseHtml('<br>'.repeat(1_000_000)), tooLarge(/more than 125000 elements and texts/));
   assert.throws(() => parseHtml('<br>'.repeat(130_000)), tooLarge(/more than 125000 elements and texts/));
   const limits = { ...PAGE_LIMITS, maxNodes: 5 };
@@ -81,7 +81,7 @@ test('a page of a million nodes is given up before it is begun, and any other at
   assert.throws(() => parseHtml('<p>a<br><br>', limits), tooLarge(/more than 5/));
 });
 
-test('attributes and pieces of text are counted too, for each takes memory', () => {
+test('attributes and pieces of text are counted too, since each takes memory', () => {
   const many = PAGE_LIMITS.maxDetails + 1;
   const attributes = Array.from({ length: many }, (_, index) => `a${index}`).join(' ');
   assert.throws(() => parseHtml(`<p ${attributes}>`), tooLarge(/attributes and pieces of text/));
@@ -90,7 +90,7 @@ test('attributes and pieces of text are counted too, for each takes memory', () 
   assert.equal(query('a&amp;b &lt; c')('body').text(), 'a&b < c');
 });
 
-test('the deepest page allowed overflows no stack, and one level more is given up', () => {
+test('the deepest page allowed overflows no stack, and one level more is refused', () => {
   const deep = (levels: number) => `${'<div>'.repeat(levels)}x`;
   const $ = query(deep(PAGE_LIMITS.maxDepth - 2));
   assert.equal($('div div div:last-child').last().text(), 'x');

@@ -58,7 +58,7 @@ test('brackets, and a minus anywhere around it, make an amount negative', () => 
   assert.ok(Object.is(parseMoney('-$0.00'), 0), 'nothing is not negative');
 });
 
-test('what only looks like an amount of money is none', () => {
+test('text that only looks like an amount of money is not one', () => {
   const texts = [
     ...[
       'NOT TAXED',
@@ -123,7 +123,7 @@ test('European separators are read where they cannot be American ones', () => {
   for (const [text, value] of amounts) assert.equal(parseMoney(text), value, text);
 });
 
-test('an amount that can be read in two ways is none, and an American one never changes', () => {
+test('an ambiguous amount is not read, and an American one never changes', () => {
   const texts = ['1.234 €', '€1,234', 'EUR 12.345', '12,50', '$12,50', '1.234.567', '1 234,50', "1'234", '12.34,50 €'];
   for (const text of texts) assert.equal(parseMoney(text), null, text);
   assert.equal(parseMoney('$1.234'), 1.234);
@@ -151,7 +151,7 @@ test('what a European page writes is read back as it was, or not at all', () => 
   );
 });
 
-test('numbers have no currency, percentages have their sign', () => {
+test('numbers have no currency, and percentages have their sign', () => {
   assert.equal(parseNumber('1,234.5'), 1234.5);
   assert.equal(parseNumber('(3)'), -3);
   assert.equal(parseNumber('0007'), 7);
@@ -176,12 +176,12 @@ test('dates are read month first, by name, or as ISO, with or without a time of 
   assert.equal(parseDate('May 1 2024'), '2024-05-01');
 });
 
-test('years of two digits turn at fifty', () => {
+test('two-digit years change century at fifty', () => {
   assert.equal(parseDate('1/1/49'), '2049-01-01');
   assert.equal(parseDate('1/1/50'), '1950-01-01');
 });
 
-test('a day that no calendar has is no date', () => {
+test('a day that no calendar has is not a date', () => {
   const texts = [
     ...['2/30/2025', '2/29/2025', '13/1/2025', '0/1/2025', '1/0/2025', '2025-13-01', 'Foo 5, 2025', 'Jan 32, 2025'],
     ...['1/1/0001', '1/5', '2025', '20250105', '1/5-2025', '', 'N/A', 'due 1/5/2025', '5.1.2025', '1/5/2025 x'],

@@ -32,10 +32,10 @@ test('each reader makes its own kind of value', () => {
   assert.deepEqual(PARCEL.keyValues('#facts'), { Year: '2025' });
 });
 
-/** Every reader that takes a selector, by both ways to call it. */
+/** Every reader that takes a selector, in both ways to call it. */
 const READERS = ['text', 'lines', 'link', 'number', 'money', 'percent', 'date', 'table', 'keyValues'] as const;
 
-test('what is not there fails by its selector, and is null where it is optional', () => {
+test('a missing element fails with its selector, and is null where it is optional', () => {
   for (const name of READERS) {
     assert.throws(() => PARCEL[name]('#none'), absent('#none'), name);
     assert.equal(PARCEL.optional[name]('#none'), null, name);
@@ -45,7 +45,7 @@ test('what is not there fails by its selector, and is null where it is optional'
   assert.throws(() => PARCEL.within('#none'), absent('#none'));
 });
 
-test('what is there but empty fails too, and says what is missing', () => {
+test('an element that is empty fails too, and says what is missing', () => {
   for (const name of ['text', 'lines', 'number', 'money', 'percent', 'date'] as const) {
     assert.throws(() => PARCEL[name]('#empty'), absent('the text of #empty'), name);
     assert.equal(PARCEL.optional[name]('#empty'), null, name);
@@ -93,7 +93,7 @@ test('a page says what a person sees on it, whatever the case and the spaces', (
   assert.ok(parcel.says(again) && parcel.says(again), 'a pattern keeps no place between calls');
 });
 
-test('has tells whether there is a match', () => {
+test('has returns whether there is a match', () => {
   assert.ok(PARCEL.has('#owner'));
   assert.ok(PARCEL.has('#empty'));
   assert.ok(!PARCEL.has('#none'));
@@ -103,7 +103,7 @@ const LIST = page(`
   <div id="l"><p class="row"><b>1</b> <a href="/1">one</a></p><p class="row"><b>x</b></p></div>
   <p class="row" id="out"><b>3</b></p>`);
 
-test('a part reads what is inside of it alone', () => {
+test('a part reads only what is inside of it', () => {
   const part = LIST.within('#l');
   assert.deepEqual(
     part.all('.row', (row) => row.text('b')),
@@ -117,7 +117,7 @@ test('a part reads what is inside of it alone', () => {
   assert.equal(part.url, URL_OF_PAGE);
 });
 
-test('a failure inside of a part tells the way to it', () => {
+test('a failure inside of a part says how to get there', () => {
   const readSecond = (read: (row: Reader) => unknown) => () =>
     LIST.within('#l').all('.row', (row, index) => index === 1 && read(row));
   assert.throws(
@@ -155,7 +155,7 @@ test('without a selector a page reads itself', () => {
   );
 });
 
-test('authors miss things in the same words', () => {
+test('missing things are reported in the same words by every method', () => {
   assert.ok(absent('the owner panel')(PARCEL.missing('the owner panel')));
 });
 
@@ -166,7 +166,7 @@ test('a page is parsed once, and not before it is read', () => {
   assert.equal(PARCEL.$, PARCEL.$);
 });
 
-test('a page that was let go is parsed again when it is read, and its parts go on reading what they had', () => {
+test('a page that was released is parsed again when it is read, and its parts continue to read what they had', () => {
   const parcel = page('<div id=a><p id=owner>SMITH</p></div>');
   const part = parcel.within('#a');
   const { document, $ } = parcel;

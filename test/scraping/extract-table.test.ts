@@ -49,14 +49,14 @@ test('without a thead the names are the rows of th at the top, and without those
   assert.deepEqual(table('<table><tr><th>A<th>B<tr><th>1<td>2</table>').rows, [{ A: '1', B: '2' }]);
 });
 
-test('a title over the whole width names no column, however wide it says it is', () => {
+test('a title across the whole width names no column, however wide it claims to be', () => {
   const html =
     '<table><tr><td colspan="99">Taxes</td></tr><tr><th>A</th><th>B</th></tr><tr><td>1</td><td>2</td></tr></table>';
   assert.deepEqual(table(html).headers, ['A', 'B']);
   assert.deepEqual(table(html).rows, [{ A: '1', B: '2' }]);
 });
 
-test('a title in the thead, or between rows, is no name either', () => {
+test('a title in the thead, or between rows, is not a name either', () => {
   const head = '<thead><tr><th colspan="2">Taxes</th></tr><tr><th>A</th><th>B</th></tr></thead>';
   assert.deepEqual(table(`<table>${head}<tr><td>1</td><td>2</td></tr></table>`).rows, [{ A: '1', B: '2' }]);
   const { headers, cells } = table('<table><tr><th>A<th>B<tr><th colspan="2">Schools<tr><td>1<td>2</table>');
@@ -136,12 +136,12 @@ test('rows of a table inside a cell are not rows of this one', () => {
   ]);
 });
 
-test('neither are those of a table that stands between rows', () => {
+test('rows of a table between two rows are not rows of this one either', () => {
   const html = '<table id="o"><tr><th>A</th></tr><table><tr><td>in</td></tr></table></table>';
   assert.deepEqual(page(html).table('#o').cells, []);
 });
 
-test('rows of the foot are kept apart, wherever it is written', () => {
+test('rows of the foot are kept separate, wherever it is written', () => {
   const { rows, footer, column } = table(
     '<table><thead><tr><th>A<th>Tax</thead><tfoot><tr><td>Total<td>3</tfoot><tbody><tr><td>x<td>1<tr><td>y<td>2</tbody></table>',
   );
@@ -155,7 +155,7 @@ test('forms between a table and its rows do no harm', () => {
   assert.deepEqual(table('<table><tr><th>A</th></tr><tr><form><td>1</td></form></tr></table>').cells, [['1']]);
 });
 
-test('a header named like a part of every object is a header', () => {
+test('a header named like a property of every object is a header', () => {
   const { rows } = table('<table><tr><th>__proto__<th>constructor<tr><td>1<td>2</table>');
   assert.deepEqual(Object.entries(rows[0] ?? {}), [
     ['__proto__', '1'],
@@ -163,7 +163,7 @@ test('a header named like a part of every object is a header', () => {
   ]);
 });
 
-test('something around one table stands for it; around several it is unclear which', () => {
+test('an element around one table is read as that table; around several it is ambiguous', () => {
   const one = '<div id="d"><p><table><tr><th>A<tr><td>1</table></div>';
   assert.deepEqual(page(one).table('#d').cells, [['1']]);
   assert.throws(

@@ -29,7 +29,7 @@ test('lines end at breaks, around blocks and after rows, and are never empty', (
   assert.deepEqual(lines('<div> <br> </div>'), []);
 });
 
-test('what a person does not see is left out', () => {
+test('text that a person does not see is left out', () => {
   const hidden = [
     ...['<script>no</script>', '<style>no</style>', '<noscript>no</noscript>', '<template>no</template>'],
     ...['<input type="hidden" value="no">', '<p hidden>no</p>', '<p style="color: red; DISPLAY : none">no</p>'],
@@ -39,7 +39,7 @@ test('what a person does not see is left out', () => {
   assert.equal(text(`<p>yes</p>${hidden.join('')}<textarea>too</textarea>`), 'yes too');
 });
 
-test('what was asked for is read even if it is hidden', () => {
+test('the requested element is read even if it is hidden', () => {
   const page = parseHtml('<div id="x" style="display:none">here <i hidden>not</i></div>');
   const element = findFirst(page, null, '#x');
   assert.ok(element);

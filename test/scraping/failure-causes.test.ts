@@ -51,7 +51,7 @@ ${section('values', odds.rows)}${section('taxes', odds.rows % 5)}${optional.map(
   return frame('Parcel detail', body, odds);
 }
 
-/** Not the parcel at all: the same site asks visitors to log in. */
+/** This is not the parcel at all: the same site asks visitors to log in. */
 function loginPage(number: number): string {
   const odds = oddsOf(number);
   const body = `<div class="login-box"><h2>Sign in</h2><form id="login" class="narrow" method="post"><label>Name</label><input
@@ -81,10 +81,10 @@ function urlOf(number: number): string {
   return `https://county.test/parcel/${number % 2 === 0 ? number : LETTERS[number % LETTERS.length]}?owner=${owner}`;
 }
 
-/** Ids of parcels that nobody would take for an id. */
+/** Ids of parcels that do not look like an id. */
 const LETTERS = ['ABC', 'north-side', 'Main_Street'];
 
-/** As a worker records it: with the kind of address at which it was seen. */
+/** The failure as a worker records it, with the kind of address at which it was seen. */
 async function failureOf(cause: string, number: number): Promise<Failure> {
   const url = cause === 'login' ? `https://county.test/login?back=${number}` : urlOf(number);
   const place = urlPattern(url, { number, cause });

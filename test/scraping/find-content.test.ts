@@ -25,7 +25,7 @@ test('a list of articles is not the content of a page, nor is a teaser', () => {
   assert.equal(look(`${teaser}<div>${TEXT.repeat(9)}</div>`).selector, null);
 });
 
-test('a page without its text is one that scripts would fill', () => {
+test('a page without text is one that scripts would fill', () => {
   assert.deepEqual(look('<main></main><div id="root">Loading</div><script>word word</script>'), {
     ...{ selector: null, words: 1, isInHtml: false },
   });

@@ -47,7 +47,7 @@ function make(t: TestContext, scraper: typeof ONE_PAGE, kept: KeptItem, asked = 
   return { made, cases: () => JSON.parse(readFileSync(join(folder, 'county.fixture', 'cases.json'), 'utf8')).cases };
 }
 
-test('a page that was kept of a success becomes a case, by the list of requests in its metadata', async (t) => {
+test('a page that was kept of a success becomes a case, using the list of requests in its metadata', async (t) => {
   const url = 'https://county.test/p/7-a';
   const kept = keptOf({ ...FETCHED, url, requests: [{ method: 'GET', url, ...ANSWERED }] });
   const { made, cases } = make(t, ONE_PAGE, kept);

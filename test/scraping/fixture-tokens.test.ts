@@ -51,7 +51,7 @@ const SESSION = 'D41D8CD98F00B204E9800998ECF8427E';
 const FORGERY = 'CfDJ8Nn0-forgery-0123456789';
 const STATE = '/wEPDwUKLTE2NDk4NzY4NQ9kFgI=';
 
-/** What the site received, to see that it was really asked with its tokens. */
+/** What the site received, to check that it was really asked with its tokens. */
 async function serveSite(t: TestContext) {
   const asked: string[] = [];
   const server = createServer((request: IncomingMessage, response: ServerResponse) => {
@@ -142,7 +142,7 @@ test('tokens, session cookies and keys are masked in a recording, and it still p
   assert.match(data['link'] ?? '', /\/bill\?session_id=masked-\d-x+$/);
 });
 
-test('a token that the input itself has is left alone: it is the author who wrote it', async (t) => {
+test('a token that the input itself contains is left alone, because the author wrote it', async (t) => {
   const { site } = await serveSite(t);
   const folder = folderWith(t, { 'site.ts': SITE });
   const answer = await record(t, folder, { site, seen: SESSION });
@@ -168,7 +168,7 @@ test('a scraper that fails by its own fault is recorded only if that is asked fo
   assert.deepEqual(good, { kind: 'refused', because: 'the scraper did not fail' });
 });
 
-test('names of tokens are told from those of states, places in lists and facts about tokens', () => {
+test('names of tokens are distinguished from those of states, positions in lists and facts about tokens', () => {
   const tokens = [
     'access_token',
     'accessToken',

@@ -50,7 +50,7 @@ async function bodyOf(web: ReplayWeb, request: WebRequest, visit = visitor()): P
   return answer.kind === 'answer' ? Buffer.from(answer.body).toString() : answer.failure.type;
 }
 
-test('recorded answers come in their order, a GET may be repeated, and a POST may not', async () => {
+test('recorded answers come in their order; a GET may be repeated, but a POST may not', async () => {
   const web = replay([
     exchange({ url: `${SITE}/a` }, { body: Buffer.from('first') }),
     exchange({ url: `${SITE}/a` }, { body: Buffer.from('second') }),

@@ -141,7 +141,7 @@ test('a case may expect a failure, and the time of its recording is the time of 
   assert.deepEqual(await differencesIn(countyWith(t, [countyCase('then', '/a', then)])), [[]]);
 });
 
-test('a request that is not in the fixture fails the case by its name, whatever the scraper makes of it', async (t) => {
+test('a request that is not in the fixture fails the case and is named, whatever the scraper makes of it', async (t) => {
   const lost = countyCase('lost', '/a', { expect: { failure: 'unexpected' }, exchanges: [] });
   const [differences] = await differencesIn(countyWith(t, [lost]));
   assert.deepEqual(differences, [
@@ -154,7 +154,7 @@ test('waiting costs no time offline, and a scraper that waits for ever ends as i
   assert.deepEqual(await differencesIn(countyWith(t, [waits])), [[]]);
 });
 
-test('a scraper that waits for what never comes is left behind, and the next case is run', async (t) => {
+test('a scraper that waits for something that never comes is abandoned, and the next case is run', async (t) => {
   const hangs = countyCase('hangs', '/hangs', { expect: { data: SMITH } });
   const good = countyCase('good', '/a', { expect: { data: SMITH } });
   const impatient: Clock = Object.assign(Object.create(clock), { sleep: () => clock.turn() });
@@ -168,7 +168,7 @@ test('a scraper that waits for what never comes is left behind, and the next cas
   assert.deepEqual(next?.differences, []);
 });
 
-test('a fixture that cannot be read names its file and its field', async (t) => {
+test('a fixture that cannot be read is reported with its file and its field', async (t) => {
   const problemWith = async (files: Record<string, string>) => {
     const [report] = await reportsOf(folderWith(t, { 'county.ts': COUNTY, ...files }));
     return report?.kind === 'broken' ? report.problem : JSON.stringify(report);
@@ -309,7 +309,7 @@ test('a recording of a site passes offline, keeps its redirects and cookies, and
   assert.deepEqual(await differencesIn(folder), [[], []]);
 });
 
-test('nothing is recorded of a site that does not answer, by a scraper that has a bug, or when it is stopped', async (t) => {
+test('nothing is recorded for a site that does not answer, for a scraper that has a bug, or when recording is stopped', async (t) => {
   const { site, close } = await serve(t, (_, response) => response.end('hello'));
   const folder = folderWith(t, { 'county.ts': COUNTY });
   await assert.rejects(record(t, folder, { site, path: '/bug' }), /the scraper failed with unexpected \(a bug\)/);

@@ -5,7 +5,7 @@ import { translatePlaywright } from '../../src/scraping/browser/playwright-failu
 import { StoredPage } from '../../src/scraping/extract/stored-page.ts';
 import { ScrapeFailure } from '../../src/scraping/scrape-failure.ts';
 
-/** What Playwright says when a frame loads its next document just then. */
+/** What Playwright says when a frame happens to be loading its next document. */
 const NAVIGATING = new Error(
   'frame.content: Unable to retrieve content because the page is navigating and changing the content.',
 );
@@ -16,7 +16,7 @@ function leaving(): ScrapeFailure {
   return new ScrapeFailure(translated.failure);
 }
 
-test('a frame that goes elsewhere while it is read is read again', async () => {
+test('a frame that navigates while it is being read is read again', async () => {
   const paused: number[] = [];
   const view = new TabView(async (ms) => void paused.push(ms));
   let reads = 0;

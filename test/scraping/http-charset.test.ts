@@ -6,7 +6,7 @@ import { decodeText } from '../../src/scraping/http/charset.ts';
 const HTML = 'text/html';
 const CAFE_1252 = Uint8Array.of(0x63, 0x61, 0x66, 0xe9);
 
-test('a byte order mark outranks what the header says, and is not part of the text', () => {
+test('a byte order mark outranks the header, and is not part of the text', () => {
   const utf8 = Buffer.concat([Buffer.from([0xef, 0xbb, 0xbf]), Buffer.from('café')]);
   assert.equal(decodeText(utf8, 'text/html; charset=windows-1252'), 'café');
   const utf16 = Buffer.concat([Buffer.from([0xff, 0xfe]), Buffer.from('café', 'utf16le')]);
@@ -52,14 +52,14 @@ test('a page that claims an encoding of its own is read as windows-1252', () => 
   assert.equal(decodeText(Buffer.concat([Buffer.from(meta), CAFE_1252]), HTML), `${meta}café`);
 });
 
-test('labels that nobody knows are passed over', () => {
+test('unknown labels are ignored', () => {
   const page = Buffer.concat([Buffer.from('<meta charset="windows-1252">'), CAFE_1252]);
   assert.equal(decodeText(page, 'text/html; charset=none-such'), '<meta charset="windows-1252">café');
   const hopeless = Buffer.concat([Buffer.from('<meta charset="none-such">'), CAFE_1252]);
   assert.equal(decodeText(hopeless, 'text/html; charset=utf-99'), '<meta charset="none-such">café');
 });
 
-test('without a word it is UTF-8 if it can be, else windows-1252', () => {
+test('a page that names no encoding is read as UTF-8 if it is valid, else as windows-1252', () => {
   assert.equal(decodeText(Buffer.from('café – ok'), HTML), 'café – ok');
   assert.equal(decodeText(Uint8Array.of(...CAFE_1252, 0x92), HTML), 'café’');
   assert.equal(decodeText(CAFE_1252, undefined), 'café');
@@ -75,7 +75,7 @@ test('a view into a larger buffer is read, and nothing around it', () => {
   assert.equal(decodeText(new Uint8Array(whole.buffer, whole.byteOffset + 7, 4), HTML), 'page');
 });
 
-test('any text comes back from UTF-8, and no bytes make it throw', () => {
+test('any text comes back from UTF-8, and no bytes make decoding throw', () => {
   fc.assert(
     fc.property(fc.string({ unit: 'grapheme' }), (text) => {
       const expected = text.replace(/^\ufeff/, '');

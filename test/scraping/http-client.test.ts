@@ -20,7 +20,7 @@ test('an address may be relative to the page that came last, after its redirects
   assert.equal(site.asked.at(-1)?.query.toString(), 'q=x+y&n=1&n=2');
 });
 
-test('one visitor looks like one browser, and tells another site no more than the origin it comes from', async (t) => {
+test('one visitor looks like one browser, and reveals no more to another site than the origin it comes from', async (t) => {
   const site = await openSite(t, () => 'ok');
   const other = await openSite(t, () => 'ok');
   const http = openClient(t);
@@ -59,7 +59,7 @@ test('a POST carries a form, JSON or bytes', async (t) => {
   await assert.rejects(http.post('/', { form: {}, json: {} }), /one of form, json and body/);
 });
 
-test('what is no good answer is a failure, unless its status is expected', async (t) => {
+test('an error answer is a failure, unless its status is expected', async (t) => {
   const site = await openSite(t, ({ path }) => ({ status: Number(path.slice(1)), body: 'gone' }));
   const http = openClient(t);
   await failsAs(http.get(`${site.origin}/404`), 'not_found', /404/);
@@ -67,7 +67,7 @@ test('what is no good answer is a failure, unless its status is expected', async
   await failsAs(http.get(`${site.origin}/500`, { expectStatus: [404] }), 'server_error');
 });
 
-test('a site that asks us to wait, and not for the first time, is left alone by everybody', async (t) => {
+test('a site that repeatedly asks us to wait is left alone by all visitors', async (t) => {
   const held: [string, number][] = [];
   const gate = gateOf({ hold: (host, ms) => held.push([host, ms]), noteTrouble: () => 'frequent' });
   const site = await openSite(t, ({ path }) => ({ status: Number(path.slice(1)), headers: { 'retry-after': '3' } }));
@@ -89,7 +89,7 @@ test('a site that asks us to wait for a year is left alone for as long as the po
   assert.deepEqual(held, [90_000]);
 });
 
-test('an item does not stand for an hour at a site that asked for it: it is told so at once', async (t) => {
+test('an item does not wait for an hour at a site that asked for it: it fails at once with the reason', async (t) => {
   const site = await openSite(t, () => ({ status: 429, headers: { 'retry-after': '3600' } }));
   const tools = webTools(t);
   await failsAs(openClient(t, { tools }).get(site.origin), 'rate_limited', /ask too often/);
@@ -198,7 +198,7 @@ test('a page that lacks something says why, if it does', async (t) => {
   assert.equal(changed.optional.text('#owner'), null);
 });
 
-test('a link is followed relative to the base of the page, and one that leads nowhere is a change', async (t) => {
+test('a link is followed relative to the base of the page, and one that leads nowhere is a change of structure', async (t) => {
   const site = await openSite(t, ({ path }) =>
     path === '/'
       ? '<base href="/base/"><a class=go href=" next#x ">x</a><a class=js href="javascript:go()">x</a><a class=no>x</a>'

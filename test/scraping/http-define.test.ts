@@ -23,7 +23,7 @@ function scraperOf(scrape: (context: Context) => Promise<Result>): Scraper {
   return defineHttpScraper({ ...FACTS, scrape });
 }
 
-/** Whose data are made by `parse` alone. */
+/** A scraper whose data are made by `parse` alone. */
 function parserOf(scrape: (context: Context) => Promise<Result>): Scraper {
   return defineHttpScraper({
     ...FACTS,
@@ -59,7 +59,7 @@ function textOf(artifact: ProducedArtifact | undefined): string {
   return Buffer.from(artifact.bytes).toString('utf8');
 }
 
-test('an item yields its page, its data and how they were come by', async (t) => {
+test('an item yields its page, its data and how they were obtained', async (t) => {
   const site = await openSite(t, ({ path }) =>
     path === '/parcel' ? { status: 302, headers: { location: '/parcel/1' } } : PARCEL('SMITH'),
   );
@@ -129,7 +129,7 @@ test('data may be made by parse, from the page or from a text of the scraper', a
   assert.ok(fromNothing.kind === 'failed' && fromNothing.failure.type === 'unexpected', JSON.stringify(fromNothing));
 });
 
-test('metadata tell of the page that is kept, not of one that came after it', async (t) => {
+test('metadata describe the page that is kept, not one that came after it', async (t) => {
   const site = await openSite(t, () => PARCEL('SMITH'));
   const scraper = parserOf(async ({ http }) => {
     const html = await http.get(`${site.origin}/kept`);
@@ -140,7 +140,7 @@ test('metadata tell of the page that is kept, not of one that came after it', as
   assert.equal(factsOf(result).url, `${site.origin}/kept`);
 });
 
-test('what a scraper says of its site holds: hosts, signs and limits', async (t) => {
+test('what a scraper declares about its site applies: hosts, signs and limits', async (t) => {
   const site = await openSite(t, ({ path }) =>
     path === '/long' ? PARCEL('SMITH'.repeat(1000)) : PARCEL('Come back Monday'),
   );
@@ -167,7 +167,7 @@ test('a new identity is another browser', async (t) => {
   assert.notEqual(first, second);
 });
 
-test('an input that breaks the schema is refused by field, and nobody is asked', async (t) => {
+test('an input that breaks the schema is refused by field, and no site is asked', async (t) => {
   const site = await openSite(t, () => PARCEL('SMITH'));
   const result = await run(t, scraperOf(fetchParcel), { input: { apn: 'x', site: site.origin, extra: 1 } });
   assert.ok(result.kind === 'failed' && result.failure.type === 'invalid_input');
@@ -183,7 +183,7 @@ test('data that breaks the schema is refused, naming every field', async (t) => 
   assert.match(result.failure.message, /owner: .*tax: /s);
 });
 
-test('a failure on the way is the result, and so is a bug; both tell what was asked for', async (t) => {
+test('a failure on the way is the result, and so is a bug; both record what was requested', async (t) => {
   const site = await openSite(t, () => ({ status: 404 }));
   const input = { apn: '123', site: site.origin };
   const result = await run(t, scraperOf(fetchParcel), { input });
@@ -318,7 +318,7 @@ test('items in parallel on one host never see the session of another', async (t)
   assert.deepEqual(owners, apns);
 });
 
-test('requests are told up to a hundred, and counted beyond', async (t) => {
+test('requests are listed up to a hundred, and counted beyond that', async (t) => {
   const site = await openSite(t, () => 'ok');
   const scraper = scraperOf(async ({ http, input }) => {
     for (let count = 0; count < 105; count += 1) await http.get(site.origin);
@@ -344,14 +344,14 @@ test('lines of a scraper in the log say which item they are about', async (t) =>
   assert.partialDeepStrictEqual(lines[1], [{ ...about, method: 'GET', status: 200 }, 'request']);
 });
 
-test('a scraper that is defined can be told by its kind, its lane and its schemas', () => {
+test('a defined scraper can be identified by its kind, its lane and its schemas', () => {
   const scraper = defineHttpScraper({ ...FACTS, hosts: ['county.example'], scrape: fetchParcel });
   assert.deepEqual([scraper.kind, scraper.lane, scraper.hosts], ['http', 'http', ['county.example']]);
   assert.equal(scraper.input, Input);
   assert.equal(scraper.output, Output);
 });
 
-test('a definition that cannot work is refused when it is made, with what is wrong about it', () => {
+test('a definition that cannot work is refused when it is made, with what is wrong with it', () => {
   const good = {
     ...{ id: 'a-b', name: 'x', version: '1', description: 'x', hosts: ['a.test'] },
     ...{ input: z.object({}), output: z.object({}), scrape: async () => ({}) },
@@ -369,7 +369,7 @@ test('a definition that cannot work is refused when it is made, with what is wro
   }
 });
 
-test('what was parsed of its pages is let go at the end of a visit, whether it was good or not', async (t) => {
+test('parsed pages are released at the end of a visit, whether it succeeded or not', async (t) => {
   const site = await openSite(t, () => PARCEL('SMITH'));
   const input = { apn: '123', site: site.origin };
   for (const isGood of [true, false]) {

@@ -8,7 +8,7 @@ import { failsAs, openClient, openSite, type Reply } from './http-support.ts';
 
 const PDF = Buffer.from('%PDF-1.7\n1 0 obj\n%%EOF\n');
 
-/** A store that tells what became of its drafts. */
+/** A store that records what became of its drafts. */
 function watchedStore() {
   const store = openMemoryResultStore();
   const drafts: { draft: Draft; discarded: boolean; largest: number }[] = [];
@@ -145,7 +145,7 @@ test('what came instead of the document says why', async (t) => {
   assert.equal(drafts.length, 0);
 });
 
-test('of a page that came instead of the document, the beginning is kept however it comes', async () => {
+test('the beginning of a page that came instead of the document is kept, however it comes', async () => {
   const head = { status: 200, headers: { 'content-type': 'text/html' }, url: 'https://county.example/bill' };
   const sink = new DocumentSink(head, 'pdf', () => assert.fail('a draft was opened'));
   for (let count = 0; count < 100; count += 1) await sink.write(Buffer.alloc(1000, String(count % 10)));
@@ -155,7 +155,7 @@ test('of a page that came instead of the document, the beginning is kept however
   assert.equal(Buffer.from(kept).toString('latin1', 64_000, 64_003), '444');
 });
 
-test('a document that breaks off or grows too large leaves nothing behind', async (t) => {
+test('nothing is left of a document that breaks off or grows too large', async (t) => {
   const site = await openSite(t, ({ path }, response) => {
     response.writeHead(200, { 'content-type': 'application/pdf' });
     response.write(PDF);

@@ -74,11 +74,11 @@ test('what a scrape makes of a page, its parse makes of the stored page again, b
   assert.equal(site.asked.length, 1, 'and nobody was asked');
 });
 
-test('a scraper whose scrape makes the data has nothing to read stored pages with', () => {
+test('a scraper whose scrape makes the data cannot read stored pages', () => {
   assert.equal(scraperOf({}).extract, null);
 });
 
-test('a parse that leans on its definition still finds it', async () => {
+test('a parse that relies on its definition still finds it', async () => {
   const definition = {
     word: 'SMITH',
     parse(this: { word: string }, stored: Parameters<typeof parse>[0]) {
@@ -89,7 +89,7 @@ test('a parse that leans on its definition still finds it', async () => {
   assert.partialDeepStrictEqual(data, { owner: 'SMITH' });
 });
 
-test('failures are those of a scrape, and tell of which make the page was', async (t) => {
+test('failures are those of a scrape, and say which layout the page had', async (t) => {
   const failing = scraperOf({ parse: ({ page }) => page.text('#missing') as never });
   const { result } = await scrapeOf(t, (url) =>
     scraperOf({
@@ -115,7 +115,7 @@ test('a page from nowhere has no address to resolve links by', async () => {
   assert.notEqual(failure.type, 'unexpected');
 });
 
-test('what a parse throws and nobody expected is a bug', async () => {
+test('an unexpected error thrown by a parse is a bug', async () => {
   const bug = scraperOf({
     parse() {
       throw new TypeError('a bug');

@@ -81,7 +81,7 @@ test('nothing is sent in UTF-16, and accept-charset outranks the page', async (t
   }
 });
 
-test('charsets of several bytes a character are sent as browsers send them', async (t) => {
+test('charsets with several bytes per character are sent as browsers send them', async (t) => {
   const cases = [
     ['shift_jis', '日本ソ', 'q=%93%FA%96%7B%83%5C'],
     ['euc-kr', '한국', 'q=%C7%D1%B1%B9'],
@@ -102,13 +102,13 @@ test('a field _charset_ says what the form is in', async (t) => {
   assert.equal((await utf8.send({ q: 'x' })).bytes, 'q=x&_charset_=UTF-8');
 });
 
-test('a POST of one’s own is sent in the charset that it names', async (t) => {
+test('a POST that a scraper builds itself is sent in the charset that it names', async (t) => {
   const site = await openSite(t, () => 'ok');
   await openClient(t).post(site.origin, { form: { q: 'Peña' }, charset: 'latin1' });
   assert.equal(site.asked[0]?.body, 'q=Pe%F1a');
 });
 
-/** Charsets of one byte a character. What a decoder reads, the encoder writes. */
+/** Charsets with one byte per character. What a decoder reads, the encoder writes. */
 const SINGLE = [
   'windows-1250',
   'windows-1252',

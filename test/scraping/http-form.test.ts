@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { failsAs, openClient, openSite } from './http-support.ts';
 
-/** A site with one page; what is sent to any other path is told back. */
+/** A site with one page; what is sent to any other path is echoed. */
 async function openFormPage(t: TestContext, body: string) {
   const site = await openSite(t, ({ path }) => (path === '/dir/page' ? `<html><body>${body}</body></html>` : 'ok'));
   const page = await openClient(t).get(`${site.origin}/dir/page?old=1`);
@@ -56,7 +56,7 @@ line 2</textarea>
   ]);
 });
 
-test('the button that is pressed says where the form goes, and is sent alone among buttons', async (t) => {
+test('the pressed button says where the form goes, and is the only button that is sent', async (t) => {
   const { page, sent } = await openFormPage(
     t,
     `<form id=f action=/one><input name=q value="1 2"><input type=submit name=a value=A>
@@ -103,7 +103,7 @@ test('the button that is pressed says where the form goes, and is sent alone amo
   ]);
 });
 
-test('a button that waits to be freed can be pressed, but not by Enter', async (t) => {
+test('a button that is disabled at first can be pressed, but not by Enter', async (t) => {
   const { page, sent } = await openFormPage(
     t,
     '<form action=/a><input name=q value=1><button id=accept name=ok value=1 formaction=/b disabled>I accept</button></form>',
@@ -204,14 +204,14 @@ test('a field, a choice, a button or a form that is not there is a change of str
   await failsAs(() => page.form('#c'), 'structure_changed', /#c is not on the page/);
 });
 
-test('one choice is asked of one, and a tick of a box only', async (t) => {
+test('a single choice takes a single value, and only a checkbox can be ticked', async (t) => {
   const { page } = await openFormPage(t, '<form><input name=q><select name=s><option>a<option>b</select></form>');
   await failsAs(() => page.form().fill({ q: true }), 'unexpected', /not a checkbox/);
   await failsAs(() => page.form().fill({ q: undefined as never }), 'unexpected', /"q" is filled with nothing/);
   await failsAs(() => page.form().fill({ s: ['a', 'b'] }), 'unexpected', /one choice/);
 });
 
-test('a form inside another is not one, and what it holds belongs to the other', async (t) => {
+test('a form inside another is not a form, and its fields belong to the outer one', async (t) => {
   const { page, sent } = await openFormPage(
     t,
     '<form action=/o><input name=a value=1><form><input name=b value=2></form></form>',

@@ -24,7 +24,7 @@ const CALLS: Readonly<Record<string, Call>> = {
   'page.follow, a postback': async (http, origin, options) => (await start(http, origin)).follow('#back', options),
 };
 
-/** … of which these bring something else than a page. */
+/** Of these calls, the following bring something other than a page. */
 const OTHER_CALLS: typeof CALLS = {
   'http.json': (http, origin, options) => http.json(`${origin}/answer`, options),
   'http.document': (http, origin, options) => http.document(`${origin}/answer`, options),
@@ -51,7 +51,7 @@ for (const [name, call] of Object.entries({ ...CALLS, ...OTHER_CALLS })) {
 }
 
 for (const [name, call] of Object.entries(CALLS)) {
-  test(`${name} takes no notice for maintenance where the page has what is asked for next`, async (t) => {
+  test(`${name} does not take a notice for maintenance where the page has what is asked for next`, async (t) => {
     const { http, site } = await openAnswering(t, `<p id=owner>SMITH</p>${NOTICE}`);
     await failsAs(call(http, site.origin, {}), 'maintenance');
     await call(http, site.origin, { expectElement: '#owner' });
@@ -60,7 +60,7 @@ for (const [name, call] of Object.entries(CALLS)) {
   });
 }
 
-test('what a page must have and has not ends the try, with what the page says instead', async (t) => {
+test('a page that lacks what it must have ends the try, with what the page says instead', async (t) => {
   const { http, site } = await openAnswering(t, '<p>No records found');
   await failsAs(
     http.get(`${site.origin}/answer`, { expectElement: '#owner' }),
@@ -72,7 +72,7 @@ test('what a page must have and has not ends the try, with what the page says in
   assert.equal(http.lastPage?.url, `${site.origin}/answer`);
 });
 
-test('a notice on a page with a form is no maintenance, and explains what is missing there', async (t) => {
+test('a notice on a page with a form is not maintenance, but explains what is missing there', async (t) => {
   const { http, site } = await openAnswering(t, `<form><input name=q></form>${NOTICE}`);
   const page = await http.get(`${site.origin}/answer`);
   page.form().fill({ q: 'x' });
@@ -103,7 +103,7 @@ async function openConsenting(t: TestContext, pagesUntilLost: number) {
   return { http, search: await consent.form().submit('#agree') };
 }
 
-test('a session that is lost on the way is no parcel that does not exist', async (t) => {
+test('a session that is lost on the way is not taken for a parcel that does not exist', async (t) => {
   const { search } = await openConsenting(t, 1);
   const results = await search.form().submit();
   await failsAs(() => results.text('#owner'), 'navigation_failed', /another page than \/results.*#owner/);

@@ -45,7 +45,7 @@ test('hosts are allowed exactly, or below a domain, on any port unless one is na
   assert.equal(compileHosts([])('anything.example'), true);
 });
 
-test('an identity is steady, and the next number is another', () => {
+test('an identity is stable, and the next number is another one', () => {
   const word = fc.string({ maxLength: 20 });
   fc.assert(
     fc.property(word, word, fc.nat(1000), (jobId, itemId, identity) => {
@@ -72,7 +72,7 @@ test('the list of brands is that of the version', () => {
   assert.equal(brandList('Microsoft Edge', 139), '"Not;A=Brand";v="99", "Microsoft Edge";v="139", "Chromium";v="139"');
 });
 
-test('what browsers say over TLS only is said over TLS only', () => {
+test('headers that browsers send only over TLS are sent only over TLS', () => {
   const chrome = [0, 1]
     .map((identity) => chooseIdentity({ jobId: 'j', itemId: 'i', identity }))
     .find(({ userAgent }) => userAgent.includes('Chrome'));
@@ -120,7 +120,7 @@ test('cookies go back where they belong', () => {
   assert.equal(cookies.header('https://www.county.example/'), 'wide=2');
 });
 
-test('a cookie for somebody else, for a whole suffix, or that no header can carry is ignored', () => {
+test('a cookie for another site, for a whole suffix, or that no header can carry is ignored', () => {
   const cookies = new VisitCookies();
   cookies.keep('https://www.county.co.uk/', [
     'a=1; Domain=other.example',
@@ -142,7 +142,7 @@ test('a site has room for fifty cookies, and may still change those', () => {
   assert.equal(cookies.header(URL_A)?.split('; ').length, 50);
   cookies.keep(URL_A, ['c7=changed; Path=/']);
   assert.match(cookies.header(URL_A) ?? '', /c7=changed/);
-  // Others have room of their own, but not all of them without end.
+  // Other sites have room of their own, but all of them together are limited, too.
   cookies.keep('https://other.example/', ['a=1']);
   assert.equal(cookies.header('https://other.example/'), 'a=1');
   for (let index = 0; index < 1000; index += 1) cookies.keep(`https://h${index}.example/`, ['a=1']);

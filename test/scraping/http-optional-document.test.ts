@@ -9,7 +9,7 @@ const PARCEL = '<p id=owner>SMITH</p><form action=/gone method=post><button name
 
 const Input = z.strictObject({ site: z.string() });
 
-/** Reads a parcel and its bill, without which an item is good, too. */
+/** Reads a parcel and its bill, which is optional. */
 const SCRAPER = defineHttpScraper({
   ...{ id: 'bills', name: 'Bills', version: '1', description: '', input: Input, hosts: [] },
   output: z.object({ owner: z.string(), has_bill: z.boolean() }),
@@ -69,7 +69,7 @@ test('a failure that may pass starts the item over in its first two tries, if th
   }
 });
 
-test('a page in the place of the document is an answer; one that the site led to is not', async (t) => {
+test('a page in place of the document is an answer; one that the site redirected to is not', async (t) => {
   const site = await openSite(t, ({ path }) => {
     if (path === '/lost') return { status: 302, headers: { location: '/consent' } };
     return path === '/parcel' ? PARCEL : '<title>Bill not available</title>';
@@ -91,7 +91,7 @@ test('a document that a form brings may be optional, too', async (t) => {
   await failsAs(page.form().document('print', { as: 'pdf' }), 'navigation_failed', /Bill not available/);
 });
 
-test('a bug of the scraper stays one', async (t) => {
+test('a bug of the scraper stays a bug', async (t) => {
   await failsAs(openClient(t).document('/bill', { optional: true }), 'unexpected', /no page yet/);
 });
 

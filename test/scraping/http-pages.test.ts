@@ -101,7 +101,7 @@ test('pages and JSON answers are kept by name, and parse reads the same of them 
   assert.equal(county.asked.length, asked, 'without a request');
 });
 
-test('a page that was not kept, and JSON that is none, are failures that name the page', async (t) => {
+test('a page that was not kept, and invalid JSON, are failures that name the page', async (t) => {
   const county = await openCounty(t);
   const scrape = async (http: HttpClient) => ({ pages: { profile: await http.get(`${county.origin}/profile`) } });
   const why = async (parse: (pages: KeptPages) => unknown) => {

@@ -55,14 +55,14 @@ test('JSON and documents are repeated as well, and so is a request whose connect
   assert.equal(site.asked.length, 6);
 });
 
-test('what is not idempotent is sent once, and so is everything of a job without retries', async (t) => {
+test('a request that is not idempotent is sent once, and so is every request of a job without retries', async (t) => {
   const site = await openSite(t, () => ({ status: 503 }));
   await failsAs(openClient(t).post(`${site.origin}/order`, { form: { a: '1' } }), 'server_error');
   await failsAs(openClient(t, { maxRetries: 0 }).get(site.origin), 'server_error');
   assert.equal(site.asked.length, 2);
 });
 
-test('a site that is down is soon asked once per try, not three times', async (t) => {
+test('a site that is down is soon asked only once per try, not three times', async (t) => {
   const site = await openSite(t, () => ({ status: 503 }));
   const tools = webTools(t);
   for (let item = 0; item < 20; item += 1) await failsAs(openClient(t, { tools }).get(site.origin), 'server_error');
@@ -109,7 +109,7 @@ async function timeItems(isBusy: (request: number) => boolean) {
     for (let itemId = items.shift(); itemId !== undefined; itemId = items.shift()) {
       const context = contextOf({ ...NO_TOOLS, web, gate }, { itemId, sleep: (ms) => clock.sleep(ms) });
       const result = await scraper.scrape(context);
-      // What an attempt would do: after the time that the site named it begins anew.
+      // This is what an attempt would do: after the time that the site named, it starts over.
       if (result.kind === 'failed') {
         items.push(itemId);
         await clock.sleep(result.failure.retryAfterMs ?? 1000);
@@ -130,7 +130,7 @@ test('1 % of 503 with a Retry-After of a second costs at most a quarter of the p
   assert.ok(busy.ms <= good.ms * 1.25, `${busy.ms} ms instead of ${good.ms} ms`);
 });
 
-test('a site that refuses every fifth request is asked by nobody for as long as it says', async () => {
+test('a site that refuses every fifth request is left alone by every item for as long as it says', async () => {
   const busy = await timeItems((request) => request % 5 === 0);
   const good = await timeItems(() => false);
   assert.ok(busy.ms > good.ms * 3, `${busy.ms} ms instead of ${good.ms} ms`);

@@ -87,7 +87,7 @@ test('setup runs once for all items of a process, however many come at once', as
   assert.equal(new Set(api.asked.map(({ headers }) => headers['user-agent'])).size, 1, 'all come as who logged in');
 });
 
-test('a 401 renews the state once, and every item that met one begins anew with it', async (t) => {
+test('a 401 renews the state once, and every item that got one starts over with it', async (t) => {
   let good = 'token-1';
   const api = await openApi(t, (token) => token === good);
   const scraper = scraperOf(api.origin);
@@ -103,7 +103,7 @@ test('a 401 renews the state once, and every item that met one begins anew with 
   assert.equal(api.logins(), 2);
 });
 
-test('a state that never worked is not made anew at once: a wrong key must not become a storm of logins', async (t) => {
+test('a state that never worked is not created again at once: a wrong key must not cause a storm of logins', async (t) => {
   const api = await openApi(t, () => false);
   const scraper = scraperOf(api.origin);
   const clock = new FakeClock();
@@ -154,7 +154,7 @@ test('an item waits for setup until its own time is over, and the others go on w
   assert.equal(runs, 1);
 });
 
-test('a setup that no item waits for any more is ended, and so is one when the process ends', async (t) => {
+test('a setup that no item waits for any more is ended, as is one that is running when the process ends', async (t) => {
   const ended: string[] = [];
   const scraper = scraperOf('http://nowhere.test', {
     setup: async ({ signal }) => {
@@ -278,7 +278,7 @@ test('an optional document that no token brings is missing, and does not use up 
   assert.equal(site.asked.filter(({ path }) => path === '/bill').length, 4);
 });
 
-test('only a 401 renews the state: a block that comes after one that the scraper coped with is another matter', async (t) => {
+test('only a 401 renews the state: a block that follows a 401 which the scraper handled does not', async (t) => {
   const api = await openApi(t, (_, { path }) => path !== '/private');
   const scraper = defineHttpScraper({
     id: 'copes',

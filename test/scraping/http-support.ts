@@ -27,7 +27,7 @@ import { NOW, policyOf } from '../support/builders.ts';
 import { openMemoryResultStore } from '../support/memory/result-store.ts';
 import { sharedStates } from '../support/no-tools.ts';
 
-/** What a site was asked. */
+/** A request that a site received. */
 export interface Asked {
   readonly method: string;
   readonly path: string;
@@ -36,9 +36,9 @@ export interface Asked {
   readonly query: URLSearchParams;
   readonly headers: Readonly<Record<string, string | undefined>>;
   readonly body: string;
-  /** As they came. */
+  /** The bytes as they came. */
   readonly bytes: Uint8Array;
-  /** Of a urlencoded body. */
+  /** The fields of a urlencoded body. */
   readonly form: URLSearchParams;
   readonly cookies: ReadonlyMap<string, string>;
 }
@@ -201,7 +201,7 @@ export function contextOf(tools: ScrapeTools, context: Partial<ScrapeContext> = 
   return all;
 }
 
-/** That it fails so, with a message that says so. */
+/** Asserts that it fails with this type and a message that matches. */
 export async function failsAs(
   work: Promise<unknown> | (() => unknown),
   type: FailureType,

@@ -53,7 +53,7 @@ test('a postback sends all state of the form, its target and its argument, and n
   assert.equal(last.text('#said'), '["ctl00$other","","",null]');
 });
 
-test('following a link does the postback that it stands for', async (t) => {
+test('following a link does the postback that it represents', async (t) => {
   const { open } = await openCounty(t);
   const page = await (await open()).follow('#next');
   assert.equal(page.text('#said'), '["ctl00$grid","Page$2","",null]');
@@ -71,7 +71,7 @@ test('a button of the form is pressed with its name; one that works by script do
   assert.equal(pushed.text('#said'), '["ctl00$push","","200-14-030",null]');
 });
 
-test('state that is not of this page any more is a stale session', async (t) => {
+test('state that no longer belongs to this page is a stale session', async (t) => {
   const { open } = await openCounty(t);
   const page = await open();
   await page.follow('#next');

@@ -36,7 +36,7 @@ test('a context goes to the next item of its job and login, and to no other', as
   assert.deepEqual(closed, ['a'], 'an item that finds none of its own closes one that is idle');
 });
 
-test('a context is closed after ten seconds without an item, after 50 items, and if its browser has no others', async () => {
+test('a context is closed after ten seconds without an item, after 50 items, and when its browser has no others', async () => {
   const closed: string[] = [];
   const clock = new FakeClock();
   const kept = new KeptContexts(clock);

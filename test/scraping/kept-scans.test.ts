@@ -9,7 +9,7 @@ import { type Scanner, scanOrRecall } from '../../src/scraping/kept-scans.ts';
 import { RECORDING_LOADER } from '../../src/scraping/recording-loader.ts';
 import { SEARCH } from '../domain/recording/sample-recordings.ts';
 
-// Used only if no folder was named for this process.
+// This is used only if no folder was named for this process.
 const spare = mkdtempSync(join(tmpdir(), 'trawl-scans-'));
 enableCompileCache(spare);
 after(() => rmSync(spare, { recursive: true, force: true }));
@@ -38,12 +38,12 @@ test('a source that was scanned before is not parsed again', async () => {
   assert.equal(await idOf(file, sourceOf('mine')), 'kept');
 });
 
-test('an edited file is scanned anew', async () => {
+test('an edited file is scanned again', async () => {
   const { file } = unknownFile();
   for (const id of ['first', 'second', 'first']) assert.equal(await idOf(file, sourceOf(id)), id);
 });
 
-test('what was kept and cannot be read is found again', async () => {
+test('a kept scan that cannot be read is made again', async () => {
   const { file, kept } = unknownFile();
   await idOf(file, sourceOf('mine'));
   for (const text of ['', '{"known":', 'null']) {
@@ -52,7 +52,7 @@ test('what was kept and cannot be read is found again', async () => {
   }
 });
 
-test('a recording that was scanned before is not parsed again, and one with a mistake is told each time', async () => {
+test('a recording that was scanned before is not parsed again, and a mistake in one is reported each time', async () => {
   const file = join(spare, `${randomUUID()}.recording.json`);
   const kept = join(getCompileCacheDir() ?? '', 'scans', `${hash('sha256', file)}.json`);
   after(() => rmSync(kept, { force: true }));

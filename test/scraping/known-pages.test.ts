@@ -46,7 +46,7 @@ test('the pages of a batch are looked up together, each with what is known of it
   assert.deepEqual(asked, [['/a', '/b', '/c']]);
 });
 
-test('what was known is forgotten after three seconds, and if the clock goes back', async () => {
+test('known pages are forgotten after three seconds, and if the clock goes back', async () => {
   const { asked, look, cache, clock } = open(['/a', '/b', '/c', '/d']);
   await look(0);
   await cache('/b');

@@ -22,12 +22,12 @@ const PAGES: Readonly<Record<string, string>> = {
 };
 
 for (const [name, body] of Object.entries(PAGES)) {
-  test(`of a page by ${name} the text is kept, and no navigation`, () => {
+  test(`the text of a page by ${name} is kept, and its navigation is not`, () => {
     assert.equal(convert(`<!doctype html><title>T</title><body>${body}</body>`), `# Title\n\n${TEXT.trim()}\n`);
   });
 }
 
-test('an index is its links', () => {
+test('an index consists of its links', () => {
   assert.match(
     convert(`<nav>${LINKS}</nav><main><h1>Index</h1><ul>${LINKS}</ul></main>`),
     /^# Index\n\n- \[Chapter a\]/,
@@ -44,7 +44,7 @@ test('a main part that is empty is not the content', () => {
   assert.equal(convert(`<main></main><div><p>${TEXT}</p></div>`), `${TEXT.trim()}\n`);
 });
 
-test('what a selector finds is taken, also where it would be left out', () => {
+test('what a selector finds is taken, even where it would otherwise be left out', () => {
   const html = `<main><p>${TEXT}</p></main><nav class="toc"><p>only this</p><button>Copy</button></nav>`;
   assert.equal(toMarkdown(html, { url, selector: 'nav.toc' }).markdown, 'only this\n');
 });
@@ -55,7 +55,7 @@ test('hidden text is left out, but not that of another tab', () => {
   assert.equal(convert(html), 'a\n\nd\n');
 });
 
-test('a section is kept that is about what pages have around their content', () => {
+test('a section about the things that pages have around their content is kept', () => {
   const html =
     '<main><section id="footer"><h2 id="sidebar">Sidebar</h2><p>a</p></section><div class="section" id="nav"><p>b</p></div></main>';
   assert.equal(convert(html), '## Sidebar\n\na\n\nb\n');

@@ -171,7 +171,7 @@ test('links and images are absolute; what cannot be followed is only text', () =
   isWritten('Wow!<a href="/p">x</a>', 'Wow\\![x](https://docs.example/p)');
 });
 
-test('headings lose the sign that links to them and keep their id', () => {
+test('headings lose the anchor sign that links to them and keep their id', () => {
   const html =
     '<section id="s"><h2>C# <code>x</code> #<a class="headerlink" href="#s">¶</a></h2></section><h3 id="t"><a href="#t">Self</a></h3><h4><a id="u"></a>Old<a href="#u">#</a></h4>';
   isWritten(html, '## C# `x` \\#\n\n### Self\n\n#### Old');

@@ -34,7 +34,7 @@ test('as deep as pages may nest, every element is written without blowing up', (
   }
 });
 
-test('little that would become much is too large', () => {
+test('a small page that would become a large text is too large', () => {
   const nested = '<blockquote>'.repeat(100);
   assert.ok(convert(`${nested}${'<p>x'.repeat(20_000)}`).length < 3_000_000);
   const base = `<base href="https://docs.example/${'x'.repeat(8000)}/">`;
@@ -44,7 +44,7 @@ test('little that would become much is too large', () => {
   assert.ok(convert(spans).length < 10_000_000);
 });
 
-test('a base that is endless, relative or no address is no harm', () => {
+test('a base that is endless, relative or not an address does no harm', () => {
   assert.equal(convert(`<base href="${'y/'.repeat(10_000)}"><a href="a">a</a>`), '[a](https://docs.example/a)\n');
   assert.equal(convert('<base href="javascript:x"><a href="/a">a</a>'), 'a\n');
   assert.equal(convert('<base href="../.."><base href="b/"><a href="a">a</a>'), '[a](https://docs.example/a)\n');
@@ -59,7 +59,7 @@ test('broken markup and characters that do not belong there are only text', () =
   assert.equal(convert('<table><td>a<table><td>b</table>c<li>d'), 'a\n\nb\n\nc\n\n- d\n');
 });
 
-/** CPU time, and a factor far from chance: what is quadratic takes sixteen times as long for four times as much. */
+/** CPU time, and a factor beyond chance: quadratic work takes sixteen times as long for four times as much. */
 test('time grows with the page and not faster', () => {
   const cases: readonly ((count: number) => string)[] = [
     (count) => '<b>"a"</b>b'.repeat(count),
@@ -77,7 +77,7 @@ test('time grows with the page and not faster', () => {
   }
 });
 
-/** The least of a few runs, on this thread alone: a busy machine, the collector and the compiler only ever add to it. */
+/** The minimum of a few runs, on this thread alone: a busy machine, the collector and the compiler only add to it. */
 function leastCpuOf(html: string): number {
   let least = Number.POSITIVE_INFINITY;
   for (let run = 0; run < 3; run++) {

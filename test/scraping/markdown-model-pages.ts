@@ -1,11 +1,11 @@
-/** A page in the structure of a generator, with text of our own, and by hand what of it is content. */
+/** A page in the structure of a generator, with text of our own; what is content was marked by hand. */
 export interface ModelPage {
   readonly name: string;
   readonly html: string;
   readonly content: { readonly name?: string; readonly role?: string };
   /** Classes and ids inside of the content that are not content. */
   readonly outside: readonly string[];
-  /** Words of the navigation alone. */
+  /** Words that occur only in the navigation. */
   readonly navigation: readonly string[];
 }
 

@@ -149,8 +149,8 @@ test('Markdown that is rendered and converted again has the same text', () => {
   );
 });
 
-test('code is the same to the byte, in whatever it stands and whatever is in it', () => {
-  // A line of spaces alone is not kept by Markdown inside of a list, whoever writes it.
+test('code is the same to the byte, whatever surrounds it and whatever it contains', () => {
+  // Markdown inside of a list never keeps a line of spaces alone, whichever program writes it.
   const line = fc
     .array(fc.constantFrom(...PIECES.filter((piece) => piece !== '\n'), '  ', '\t', '```', '~~~', '    '), {
       maxLength: 5,

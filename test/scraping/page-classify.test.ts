@@ -42,7 +42,7 @@ for (const [status, type, message] of BY_STATUS) {
   });
 }
 
-test('of 4xx answers only 401, 403, 408, 425, 429 and 451 are worth another try', () => {
+test('of all 4xx answers, only 401, 403, 408, 425, 429 and 451 are worth another try', () => {
   const retried = [];
   for (let status = 400; status < 500; status += 1) {
     const found = judge({ status });
@@ -71,7 +71,7 @@ test('Retry-After travels with a refusal, in seconds or as a date', () => {
 
 const VIEW_STATE = ['Validation of viewstate MAC failed.', 'The state information is invalid for this page'];
 for (const text of VIEW_STATE) {
-  test(`a server error that says "${text}" is a stale session, to be begun anew`, () => {
+  test(`a server error that says "${text}" is a stale session, to be started over`, () => {
     const found = judge({ status: 500, body: pageOf(`<h2>${text}</h2>`) });
     assert.equal(found?.type, 'navigation_failed');
     assert.match(found.message, /view state was stale/);
@@ -115,14 +115,14 @@ const BLOCK_PAGES = {
 } satisfies Record<string, Given>;
 
 for (const [name, given] of Object.entries<Given>(BLOCK_PAGES)) {
-  test(`${name} is a block, also behind a good status and where that status is expected`, () => {
+  test(`${name} is a block, even with a good status and where that status is expected`, () => {
     const found = judge(given);
     assert.equal(found?.type, 'blocked', found?.message ?? 'nothing found');
     assert.equal(judge({ ...given, expectStatus: [given.status ?? 200] })?.type, 'blocked');
   });
 }
 
-test('the length that a block page names is kept', () => {
+test('the length of the pause that a block page names is kept', () => {
   assert.equal(judge(BLOCK_PAGES['a header of Cloudflare'])?.retryAfterMs, 7000);
 });
 
@@ -144,19 +144,19 @@ test('a good page of any size with weak markers in it is not blocked when there 
   );
 });
 
-test('a page that is drawn by scripts is not blocked because it says little itself', () => {
+test('a page that is rendered by scripts is not taken for a block because it says little itself', () => {
   const weak = '<script src="/_Incapsula_Resource?SWJIYLWA=719"></script>';
   assert.equal(judge({ body: pageOf(`${weak}<script>${'draw();'.repeat(2000)}</script>`) }), null);
   const strong = '<script>window.captcha="#px-captcha"</script>';
   assert.equal(judge({ body: pageOf(`${strong}<script>${'draw();'.repeat(50_000)}</script>`) }), null);
 });
 
-test('a good answer that DataDome lets pass is good, and a missing page behind it is missing', () => {
+test('a good answer that DataDome lets pass is good, and a missing page is missing', () => {
   assert.equal(judge({ headers: { 'x-datadome': 'protected' } }), null);
   assert.equal(judge({ status: 404, headers: { 'x-datadome': 'protected' } })?.type, 'not_found');
 });
 
-test('maintenance is what a 503 says, whatever else it says', () => {
+test('a 503 that mentions maintenance is maintenance, whatever else it says', () => {
   const body = pageOf(`${PROSE.repeat(500)}<p>We are currently conducting maintenance.</p>`);
   const found = judge({ status: 503, body, headers: { 'retry-after': '60' } });
   assert.equal(found?.type, 'maintenance');
@@ -166,7 +166,7 @@ test('maintenance is what a 503 says, whatever else it says', () => {
   assert.equal(judge({ status: 503, body: pageOf('', 'The site is under maintenance') })?.type, 'maintenance');
 });
 
-test('maintenance is what a good status says, if it is what the page is about', () => {
+test('a page with a good status is maintenance if that is what the page is about', () => {
   for (const body of [
     pageOf('<p>We are currently conducting maintenance.</p>'),
     pageOf(PROSE.repeat(500), 'Site under maintenance'),
@@ -216,7 +216,7 @@ test('without a form to fill, and in a title, it is what the page is about', () 
   }
 });
 
-test('what the scraper asks for next outranks every guess, and no certainty', () => {
+test('what the scraper asks for next outranks every guess, but no certainty', () => {
   for (const body of [pageOf(NOTICE), pageOf(GOOD, 'Site under maintenance'), F5_REFUSAL]) {
     assert.notEqual(judge({ body }), null, body);
     assert.equal(judge({ body, hasExpected: true }), null, body);
@@ -291,7 +291,7 @@ test('page judgement knows nothing of how a page was fetched: its files import n
   }
 });
 
-test('no source makes the scan fail or slow', () => {
+test('no source makes the scan fail or slows it down', () => {
   const hostile = fc.constantFrom(
     '<',
     '<script',

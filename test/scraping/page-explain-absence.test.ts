@@ -46,7 +46,7 @@ test('what is not on a page is explained by maintenance, a stale session or a bl
   assert.equal(explainAbsence(pageOf(long)), null);
 });
 
-test('what a scraper says itself of a kind leaves nothing of that kind to guess', () => {
+test('what a scraper itself says about a kind leaves nothing of that kind to guess', () => {
   const consent = pageOf(`<p>No records found here may be used in court.</p>${SEARCH}`);
   assert.equal(explainAbsence(consent)?.type, 'no_results');
   assert.equal(explainAbsence(consent, { nothingFound: ['Your search found no parcel'] }), null);
@@ -64,7 +64,7 @@ test('a page with a form to which the site led instead is not the one that says 
   assert.equal(explainAbsence(pageOf(SEARCH), {}, { ...away, isBack: true })?.type, 'navigation_failed');
 });
 
-test('what nobody sees of a page explains nothing', () => {
+test('invisible parts of a page explain nothing', () => {
   for (const unseen of [
     '<!-- a > b: No records found -->',
     '<script>if (a > b) say("No records found")</script>',

@@ -38,7 +38,7 @@ test('a fingerprint is a name and a sample, the same each time', () => {
 
 const FINGERPRINT = /^[0-9a-f]{12}:[\w-]*$/;
 
-test('pages of one make have one fingerprint, whatever stands in them and how often', () => {
+test('pages with the same layout have one fingerprint, whatever they contain and however often', () => {
   const page = PARCEL('123-45-678', 'SMITH');
   const same = [
     PARCEL('999-01-002B', 'JONES'),
@@ -56,7 +56,7 @@ test('pages of one make have one fingerprint, whatever stands in them and how of
   for (const other of same) assert.equal(pageFingerprint(other), pageFingerprint(page), other);
 });
 
-test('a badge, a banner, another class or a section more do not make another layout', () => {
+test('an additional badge, banner, class or section does not make another layout', () => {
   const page = PARCEL('123-45-678', 'SMITH');
   alike(
     page,
@@ -68,7 +68,7 @@ test('a badge, a banner, another class or a section more do not make another lay
   );
 });
 
-test('pages of another make are another layout', () => {
+test('pages built differently have different layouts', () => {
   different(
     PARCEL('123-45-678', 'SMITH'),
     '<html><head><title>Sign in</title></head><body><form id="login"><input name="user"><button>Go</button></form></body></html>',
@@ -78,7 +78,7 @@ test('pages of another make are another layout', () => {
   );
 });
 
-test('what is no markup does not count as such', () => {
+test('text that is not markup does not count as markup', () => {
   const page = PARCEL('1', 'SMITH');
   const [script, style, area] = ['script', 'style', 'textarea'].map((name) =>
     page.replace('<p>', `<${name}>a</${name}><p>`),
@@ -89,7 +89,7 @@ test('what is no markup does not count as such', () => {
   alike(page, page.replace('SMITH', '1 < 2 <3 & </form>'));
 });
 
-test('pages of the demo county are one layout where they are of one make', async (t) => {
+test('pages of the demo county share a layout where they are built the same way', async (t) => {
   const county = await startCounty({ parcels: 500 });
   t.after(() => county.close());
   const visitor = new Visitor(county.url);
@@ -116,7 +116,7 @@ test('any text has a fingerprint', () => {
   );
 });
 
-test('a page made to be slow is not, and only the beginning of it counts', () => {
+test('a page made to be slow is processed quickly, and only its beginning counts', () => {
   const size = sized({ quick: 1 << 20, slow: 4 << 20 });
   const fill = (text: string) => text.repeat(Math.ceil(size / text.length));
   const hostile = [
@@ -141,7 +141,7 @@ test('a page made to be slow is not, and only the beginning of it counts', () =>
     pageFingerprint(`<a b${' '.repeat(size)}${text}`);
     pageFingerprint(fill(`<div class="${'a'.repeat(300)}">`));
   }
-  // It is a quarter of a second. What is quadratic would take minutes.
+  // It takes a quarter of a second. Quadratic work would take minutes.
   assert.ok(process.cpuUsage().user - begunAt < 20e6);
   alike(`<p>${' '.repeat(256 << 10)}`, `<p>${' '.repeat(256 << 10)}<form>`);
 });
@@ -165,7 +165,7 @@ async function failureOf(
   return result.failure;
 }
 
-test('a failure tells on which make of page it was seen', async (t) => {
+test('a failure says on which layout it was seen', async (t) => {
   const [parcel, empty] = [pageFingerprint(PARCEL('/1', 'SMITH')), pageFingerprint('<html></html>')];
   const missing = await failureOf(t, async ({ http, input }) => {
     await http.get(`${input.site}/empty`);
@@ -187,7 +187,7 @@ test('a failure tells on which make of page it was seen', async (t) => {
   assert.deepEqual([unreturned.type, unreturned.page], ['invalid_output', parcel]);
 });
 
-test('a failure to parse tells of the page that was parsed, not of the last one', async (t) => {
+test('a failure to parse names the page that was parsed, not the last one', async (t) => {
   const parsed = await failureOf(
     t,
     async ({ http, input }) => {
@@ -200,7 +200,7 @@ test('a failure to parse tells of the page that was parsed, not of the last one'
   assert.deepEqual([parsed.type, parsed.page], ['structure_changed', pageFingerprint('<html></html>')]);
 });
 
-test('a failure before there was a page tells of none', async (t) => {
+test('a failure before there was a page names none', async (t) => {
   const early = await failureOf(t, async () => fail('navigation_failed', 'nowhere to go'));
   assert.deepEqual(early, { type: 'navigation_failed', message: 'nowhere to go', cause: null, retryAfterMs: null });
   const odd = await failureOf(t, async () => ({ html: { body: 5 }, data: {} }));
@@ -208,7 +208,7 @@ test('a failure before there was a page tells of none', async (t) => {
   assert.match(odd.message, /html is neither a page nor a text/);
 });
 
-test('a failure that tells of its page goes on doing so, and what is no failure stays what it is', () => {
+test('a failure that already names its page keeps it, and an error that is not a failure stays as it is', () => {
   const page = { body: PARCEL('1', 'SMITH') };
   const told = new ScrapeFailure(failure('blocked', 'refused', { page: '0123456789ab' }));
   assert.equal(seenOn(page, told), told);

@@ -14,7 +14,7 @@ function linesOf(text: string, ...paths: readonly string[]): (number | null)[] {
   });
 }
 
-test('the longest rule holds, and of two equally long ones the one that allows', () => {
+test('the longest rule applies, and of two equally long ones, the one that allows', () => {
   const text = 'User-agent: *\nDisallow: /parcel\nAllow: /parcel/list\nDisallow: /a\nAllow: /a\n';
   assert.deepEqual(linesOf(text, '/parcel/1', '/parcel/list?x=1', '/a', '/', '/Parcel'), [2, 0, 0, 0, 0]);
 });
@@ -25,7 +25,7 @@ test('wildcards stand for anything, and a dollar for the end', () => {
   assert.deepEqual(linesOf(text, ...paths), [2, 0, 3, 0, 4]);
 });
 
-test('rules for trawl hold instead of those for everybody, from all of its groups, in any case and with a version', () => {
+test('rules for trawl, from all of its groups, in any case and with a version, apply instead of those for all agents', () => {
   const text = [
     ...['User-agent: *', 'Disallow: /', ''],
     ...['User-agent: other', 'User-agent: TRAWL/1.0', 'Disallow: /one', ''],
@@ -39,7 +39,7 @@ test('an empty rule for trawl allows it everything', () => {
   assert.deepEqual(linesOf('User-agent: *\nDisallow: /\n\nUser-agent: trawl\nDisallow:\n', '/a'), [0]);
 });
 
-test('lines about other things do not part the names of a group, and comments are none', () => {
+test('lines about other things do not separate the names of a group, and comments do not count as lines', () => {
   const text =
     'User-agent: * # all\nSitemap: https://county.example/map.xml\n\nUser-agent: other\n# a\ndisallow : /x # b\n';
   assert.deepEqual(linesOf(text, '/x', '/y'), [6, 0]);
@@ -55,7 +55,7 @@ test('a byte order mark, CRLF and CR are read like any other file', () => {
   }
 });
 
-test('escapes are compared by what they stand for', () => {
+test('escapes are compared by the characters that they represent', () => {
   const text = 'User-agent: *\nDisallow: /~joe\nDisallow: /%7Eann/b%2fc\nDisallow: /straße\nDisallow: /*%24\n';
   const paths = ['/%7ejoe', '/~ann/b%2Fc', '/~ann/b/c', '/stra%c3%9fe', '/x%24', '/x'];
   assert.deepEqual(linesOf(text, ...paths), [2, 3, 0, 4, 5, 0]);

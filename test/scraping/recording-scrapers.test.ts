@@ -49,7 +49,7 @@ test('a recording that cannot be read now is asked for again', async () => {
   assert.equal((await scrapers.find({ key: 'a', digest: 'digest-a' })).id, 'a');
 });
 
-test('one that is not sent in time is given up, and storage trouble is passed on', async () => {
+test('a recording that does not arrive in time is given up, and storage trouble is passed on', async () => {
   const { clock, scrapers } = setUp(() => new Promise(() => {}));
   const found = scrapers.find({ key: 'a', digest: 'digest-a' });
   const refused = assert.rejects(found, RecordingUnreachable);
@@ -59,7 +59,7 @@ test('one that is not sent in time is given up, and storage trouble is passed on
   await assert.rejects(full.scrapers.find({ key: 'a', digest: 'digest-a' }), StorageTrouble);
 });
 
-test('what is gone, is another one or cannot be used is said', async () => {
+test('a recording that is gone, is another one or cannot be used is reported as such', async () => {
   const { scrapers } = setUp(async (key) => (key === 'none' ? null : sent('a', { steps: [{ type: 'fly' }] })));
   await assert.rejects(scrapers.find({ key: 'none', digest: 'x' }), /is gone/);
   await assert.rejects(scrapers.find({ key: 'a', digest: 'x' }), /was replaced/);

@@ -19,7 +19,7 @@ function problemsOf(registry: ScraperRegistry): string[] {
   return registry.list().flatMap((entry) => (entry.kind === 'broken' ? entry.problem : []));
 }
 
-test('scrapers are found in folders below folders, and what is no scraper of the folder is left out', async (t) => {
+test('scrapers are found in nested folders, and files that are not scrapers of the folder are left out', async (t) => {
   const folder = folderWith(t, {
     'b.ts': plainSource('b'),
     'az/deep/a.ts': plainSource('a'),
@@ -49,7 +49,7 @@ test('a folder that does not exist is named', async (t) => {
   await assert.rejects(loadScrapers([join(folder, 'a.ts')]), /a\.ts is not a folder/);
 });
 
-test('a scraper is known by its text, and its file is run only when it is asked for', async (t) => {
+test('a scraper is known by its source, and its file is run only when it is asked for', async (t) => {
   const folder = folderWith(t, { 'a.ts': plainSource('a', 'globalThis.ranA = (globalThis.ranA ?? 0) + 1;') });
   const ran = () => Reflect.get(globalThis, 'ranA');
   const registry = await loadScrapers([folder]);
@@ -78,7 +78,7 @@ test('a scraper outside of the project imports trawl/scraper, wherever and howev
     'inner/shared.ts': 'export const shared: number = 1;\n',
   });
   const registry = await loadScrapers([folder]);
-  // Both files lead to one scraper, of one id: that is a mistake, and it is told.
+  // Both files lead to one scraper with one id: that is a mistake, and it is reported.
   assert.match(problemsOf(registry).join(), /two scrapers have the id a: .*a\.ts and .*b\.ts/);
   assert.equal((await (await loadScrapers([join(folder, 'inner')])).find('a'))?.name, 'The a');
 });
@@ -135,7 +135,7 @@ test('a file that is too large for a source is not read', async (t) => {
   assert.match(problemsOf(registry).join(), /big\.ts is larger than a source may be/);
 });
 
-test('two scrapers of one id are an error that names both files, and the rest works', async (t) => {
+test('two scrapers with the same id are an error that names both files, and the rest works', async (t) => {
   const folder = folderWith(t, { 'a.ts': plainSource('same'), 'b.ts': plainSource('same'), 'c.ts': plainSource('c') });
   const registry = await loadScrapers([folder]);
   await assert.rejects(registry.find('same'), /two scrapers have the id same: .*a\.ts and .*b\.ts/);
@@ -143,7 +143,7 @@ test('two scrapers of one id are an error that names both files, and the rest wo
   assert.equal((await registry.find('c'))?.id, 'c');
 });
 
-test('a scraper that is added by hand is found, and a second one of its id is refused', async () => {
+test('a scraper that is added by hand is found, and a second one with its id is refused', async () => {
   const registry = new ScraperRegistry();
   const scraper = definePlainScraper({
     ...{ id: 'made', name: 'Made', version: '1', description: '', input: z.unknown() },
@@ -204,7 +204,7 @@ test('a scan that cannot be sure says so', () => {
   assert.equal(scanScraper('export const year = z.number().default(2025);').kind, 'helper');
 });
 
-test('files are loaded by how their name ends: another kind of file needs only another loader', async (t) => {
+test('files are loaded by their suffix: another kind of file needs only another loader', async (t) => {
   const loaded: string[] = [];
   /** A line of facts: id, name, version. */
   const facts: ScraperLoader = {

@@ -33,7 +33,7 @@ async function following(t: TestContext, files: Readonly<Record<string, string>>
   };
 }
 
-test('an edited scraper is loaded again, once a second at most, and goes by its new version', async (t) => {
+test('an edited scraper is loaded again, once a second at most, and is known by its new version', async (t) => {
   const { registry, changes, write, later, folder } = await following(t, { 'a.ts': plainSource('a') });
   const first = await registry.find('a');
   assert.equal(first?.version, '1.2.3');
@@ -94,7 +94,7 @@ test('a file that is saved without a change is not loaded again', async (t) => {
   assert.deepEqual(changes, []);
 });
 
-test('an edit that cannot be loaded leaves the old code at work, and says so once, until it is repaired', async (t) => {
+test('an edit that cannot be loaded leaves the old code in use, and is reported once, until it is repaired', async (t) => {
   const { registry, changes, write, later } = await following(t, { 'a.ts': plainSource('a') });
   const catalog = openFileCatalog(registry);
   const first = await registry.find('a');
@@ -135,7 +135,7 @@ test('a file that was broken from the beginning is used once it is repaired', as
   );
 });
 
-test('a scraper that is reached by a link is loaded again like any other', async (t) => {
+test('a scraper that is reached through a link is loaded again like any other', async (t) => {
   const { folder } = await following(t, { 'real/a.ts': plainSource('a'), 'linked/keep.txt': '' });
   const link = join(folder, 'linked', 'b.ts');
   symlinkSync(join(folder, 'real', 'a.ts'), link);

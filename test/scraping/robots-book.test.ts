@@ -7,7 +7,7 @@ import { endOf, RESPECT, robotsTools, visit } from './robots-support.ts';
 
 const HOUR_MS = 3_600_000;
 
-test('a file is read again after an hour, and what has changed in it holds', async (t) => {
+test('a file is read again after an hour, and its changes apply', async (t) => {
   let rule = '/x';
   const site = await openSite(t, ({ path }) => (path === '/robots.txt' ? `User-agent: *\nDisallow: ${rule}\n` : '<p>'));
   const { clock, tools } = robotsTools(t);

@@ -43,7 +43,7 @@ test('the file is fetched once for items at the same time, by a browser without 
   assert.deepEqual(lines, [`${site.origin}/robots.txt disallows a page: such items are skipped`], 'said once');
 });
 
-test('five redirects are followed, to other hosts too, and more of them are no file', async (t) => {
+test('five redirects are followed, to other hosts too, and more than that count as no file', async (t) => {
   const elsewhere = await openSite(t, () => ({ headers: PLAIN, body: NO_X }));
   const site = await openSite(t, ({ path, query }) => {
     if (path === '/x') return '<p>a page</p>';
@@ -69,7 +69,7 @@ test('without a file everything is allowed', async (t) => {
   }
 });
 
-test('while the file cannot be had, nothing is asked for, and items fail in a way that is tried again later', async (t) => {
+test('while the file is unavailable, nothing is asked for, and items fail in a way that is retried later', async (t) => {
   let status = 503;
   const site = await openRobotsSite(t, () => ({ status, body: NO_X }));
   const { clock, tools } = robotsTools(t);
@@ -91,7 +91,7 @@ test('while the file cannot be had, nothing is asked for, and items fail in a wa
   assert.equal(endOf(await visit(tools, [`${site.origin}/x`])), 'skipped: robots');
 });
 
-test('a server that says when to come back is not asked for the file before', async (t) => {
+test('a server that says when to come back is not asked for the file before then', async (t) => {
   const site = await openRobotsSite(t, () => ({ status: 429, headers: { 'retry-after': '300' } }));
   const failed = await visit(robotsTools(t).tools, [`${site.origin}/y`]);
   assert.ok(failed.kind === 'failed');
@@ -106,7 +106,7 @@ test('a server that never answers, or hangs up, allows nothing', async (t) => {
   assert.deepEqual(await visitX(t, (response) => response.destroy() && null), ['network_error', '/robots.txt']);
 });
 
-test('of a file without end the first 500 KiB are read, and no half of a rule', async (t) => {
+test('only the first 500 KiB of an endless file are read, and no half of a rule', async (t) => {
   let sent = 0;
   const { promise: closed, resolve } = Promise.withResolvers<void>();
   const site = await openRobotsSite(t, (response) => {
@@ -131,13 +131,13 @@ test('of a file without end the first 500 KiB are read, and no half of a rule', 
 
 const INFLATED_MIB = sized({ quick: 16, slow: 64 });
 
-test(`of a file that inflates to ${INFLATED_MIB} MiB the first 500 KiB are read`, async (t) => {
+test(`only the first 500 KiB of a file that inflates to ${INFLATED_MIB} MiB are read`, async (t) => {
   const bomb = gzipSync(Buffer.concat([Buffer.from(NO_X), Buffer.alloc(INFLATED_MIB << 20, '#\n')]));
   const headers = { ...PLAIN, 'content-encoding': 'gzip' };
   assert.deepEqual(await visitX(t, () => ({ headers, body: bomb })), ['skipped: robots', '/robots.txt']);
 });
 
-test('a byte order mark, CRLF and bytes that are no UTF-8 do no harm', async (t) => {
+test('a byte order mark, CRLF and bytes that are not UTF-8 do no harm', async (t) => {
   const body = Buffer.concat([
     Buffer.from('\ufeffUser-agent: *\r\n# '),
     Buffer.from([0xff, 0xfe, 0x00]),

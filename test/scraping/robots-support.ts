@@ -7,7 +7,7 @@ import { policyOf } from '../support/builders.ts';
 import { FakeClock } from '../support/fake-clock.ts';
 import { contextOf, webTools } from './http-support.ts';
 
-/** Tools with a book of robots.txt files, whose time goes on only when `clock` is told so. */
+/** Tools with a book of robots.txt files, whose time passes only when `clock` is advanced. */
 export function robotsTools(t: TestContext, { maxFiles = 1000 } = {}) {
   const clock = new FakeClock();
   const gate = new PoliteHostGate({ clock });

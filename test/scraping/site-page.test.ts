@@ -227,7 +227,7 @@ test('Markdown that a site sends on request is taken as it is', async (t) => {
   assert.equal(site.asked.length, 1);
 });
 
-test('Markdown beside the pages is found with the first page, and asked for first from then on', async (t) => {
+test('Markdown next to the pages is found with the first page, and asked for first from then on', async (t) => {
   const { site, pull } = await open(t, (path) => {
     if (path === '/lone.md') return { status: 404, body: '' };
     return path.endsWith('.md') ? { headers: { 'content-type': 'text/plain' }, body: `# ${path}\n` } : ARTICLE;

@@ -27,7 +27,7 @@ function answering(bodyOf: (url: string) => Partial<WebAnswer>): Web {
 const urlsOf = (log: VisitLog, ...[type, last]: Parameters<VisitLog['tryThatFailedAs']>) =>
   log.tryThatFailedAs(type, last).exchanges.map(({ request }) => request.url);
 
-test('what is told of a failure is of the try that ended with it', async () => {
+test('what is reported about a failure comes from the try that ended with it', async () => {
   const log = new VisitLog(
     answering(() => ({})),
     new HeldRoom(),
@@ -58,7 +58,7 @@ test('an answer that comes when the next try has begun belongs to the try that a
   assert.deepEqual(urlsOf(log, 'blocked', 'blocked'), []);
 });
 
-test('a process holds so many bytes and no more; what does not fit is told as missing, but the last page is there', async () => {
+test('a process holds a limited number of bytes; what does not fit is reported as missing, but the last page is there', async () => {
   const room = new HeldRoom(40);
   const web = answering(() => ({ body: Buffer.alloc(30, 'x'), bytes: 30 }));
   const log = new VisitLog(web, room);
@@ -78,7 +78,7 @@ test('a process holds so many bytes and no more; what does not fit is told as mi
   assert.equal(room.take(40), true, 'what was held is given back');
 });
 
-test('a document that went to the store, a request without an answer and a loop of requests are told as missing', async () => {
+test('a document that went to the store, a request without an answer and a loop of requests are reported as missing', async () => {
   const streamed = new VisitLog(
     answering(() => ({ body: new Uint8Array(), bytes: 5000 })),
     new HeldRoom(),

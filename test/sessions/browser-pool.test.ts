@@ -46,7 +46,7 @@ async function pool(
   return { pool: pooled, manager, retired, opened: () => opened, close };
 }
 
-test('items share one browser, each in a context of its own, and none waits for a start but the first', async () => {
+test('items share one browser, each in a context of its own, and only the first waits for a start', async () => {
   const { pool: browsers, manager, opened, close } = await pool();
   assert.equal(opened(), 0, 'nothing is started before it is needed');
   const leases = await Promise.all([1, 2, 3].map(() => browsers.open({}, patience())));
@@ -123,7 +123,7 @@ test('a browser that has grown, is old or idle is closed, and its processes with
   }
 });
 
-test('a stopped browser is found out and killed, its items hear of it at once, and its slot is free', async () => {
+test('a stopped browser is detected and killed, its items are notified at once, and its slot is free', async () => {
   const { pool: browsers, opened, close } = await pool({ contexts: 1 });
   const lease = await browsers.open({}, patience());
   const pids = lease.session.pids();
@@ -138,7 +138,7 @@ test('a stopped browser is found out and killed, its items hear of it at once, a
   await close();
 });
 
-test('a browser that crashes between items is replaced without any of them noticing', async () => {
+test('a browser that crashes between items is replaced without affecting any of them', async () => {
   const { pool: browsers, opened, close } = await pool();
   const lease = await browsers.open({}, patience());
   await lease.release('done');

@@ -32,7 +32,7 @@ async function browserbase(t: TestContext, { apiKey = API_KEY } = {}) {
   return { server, provider, baseUrl, temporaryDir, open };
 }
 
-/** Every session that was ever created is released, and none is being paid for. */
+/** Every session that was ever created has been released, and none still costs money. */
 function assertReleased(server: BrowserbaseServer): void {
   const unreleased = [...server.sessions.values()].filter(({ releases }) => releases === 0).map(({ id }) => id);
   assert.deepEqual([unreleased, server.running().length], [[], 0]);
@@ -106,7 +106,7 @@ test('a wrong key, a missing one and a bad request are faults of the configurati
 
 const FAULTS: readonly CreateFault[] = ['lose-answer', 'fail-after', 'garbage', 'refuse-connection', 'hang-connection'];
 for (const fault of FAULTS) {
-  test(`a session that is of no use is released: ${fault}`, async (t) => {
+  test(`an unusable session is released: ${fault}`, async (t) => {
     const { server, provider } = await browserbase(t);
     server.faults.push(fault);
     const openMs = fault === 'hang-connection' ? 1000 : 60_000;

@@ -80,14 +80,14 @@ test('what we opened there is closed, and the browser with its own pages goes on
   assert.equal(isRunning(chromium.pid), true);
 });
 
-test('the http address at which a Chromium tells its own is an endpoint, too', async (t) => {
+test('the http address at which a Chromium reports its own is an endpoint, too', async (t) => {
   const { chromium, connect } = await remote(t);
   const session = await connect(`http://127.0.0.1:${chromium.port}`).open(OPTIONS, patience());
   assert.equal(await session.isHealthy(30_000), true);
   await session.close();
 });
 
-test('a wrong password, a missing address and one where nothing is are told apart, and no message has the password', async (t) => {
+test('a wrong password, a missing address and one without a browser are told apart, and no message has the password', async (t) => {
   const { connect, gateway } = await remote(t);
   const cases = [
     [gateway('wrong-word'), 'failed', /no connection to the browser/],
@@ -104,7 +104,7 @@ test('a wrong password, a missing address and one where nothing is are told apar
   }
 });
 
-test('when the connection is lost, items hear of it at once, the next gets another, and no page is left behind', async (t) => {
+test('when the connection is lost, items are notified at once, the next gets another, and no page is left behind', async (t) => {
   const { chromium, connect, gateway, cut } = await remote(t);
   const before = await pages(chromium);
   const manager = new SessionManager({ provider: connect(gateway('pass-word')), clock, browser: OPTIONS });
@@ -123,7 +123,7 @@ test('when the connection is lost, items hear of it at once, the next gets anoth
   await untilTrue(async () => (await pages(chromium)) === before);
 });
 
-test('a browser that is stopped there keeps nobody waiting: closing ends by our own clock', async (t) => {
+test('a browser that is stopped there keeps no caller waiting: closing ends by our own clock', async (t) => {
   const { chromium, connect, gateway } = await remote(t);
   const session = await connect(gateway('pass-word')).open(OPTIONS, patience());
   await session.browser.newContext();

@@ -26,7 +26,7 @@ before(async () => {
   real = (await testChromium()).path;
 });
 
-/** A program that notes each start and becomes Chromium, and one that ends at once. */
+/** A program that records each start and becomes Chromium, and one that ends at once. */
 function programs() {
   const folder = mkdtempSync(join(root, 'case-'));
   const log = join(folder, 'starts');
@@ -42,7 +42,7 @@ function script(path: string, text: string): string {
   return path;
 }
 
-test('a candidate is proven by a start: the first that works is taken, and of the others it is known what they said', async () => {
+test('a candidate is proven by a start: the first that works is used, and the errors of the others are known', async () => {
   const { noting, broken, starts } = programs();
   const { found, failed } = await firstThatWorks([broken, noting, real], clock);
   assert.equal(found?.path, noting);
@@ -51,7 +51,7 @@ test('a candidate is proven by a start: the first that works is taken, and of th
   assert.equal(starts(), 1);
 });
 
-test("the user's choice is taken or refused, and no other browser in its place", async () => {
+test("the user's choice is used or refused, and no other browser takes its place", async () => {
   const { folder, noting, broken } = programs();
   const chosen = await findChromium({ chosenPath: noting, cacheDir: folder, clock });
   assert.equal(chosen.found?.path, noting);
@@ -93,7 +93,7 @@ test('what was found is remembered without another start, until its file changes
   assert.equal(recallChromium(folder), null);
 });
 
-test('for windows, a headless shell is passed over, and the shell stays the remembered one', async () => {
+test('for windows, a headless shell is skipped, and the shell stays the remembered one', async () => {
   const { folder, noting } = programs();
   const shell = script(join(folder, 'chromium-headless-shell'), 'exit 1');
   rememberChromium(folder, { path: shell, version: '1.2', sandbox: false });
@@ -103,7 +103,7 @@ test('for windows, a headless shell is passed over, and the shell stays the reme
   assert.deepEqual(await findWindowedChromium({ ...deps, places: () => [shell] }), { found: null, failed: [] });
 });
 
-test('to install looks at the remembered one again, so that one that has broken since is replaced', async () => {
+test('installing checks the remembered browser again, so that one that has broken since is replaced', async () => {
   const { folder, broken } = programs();
   rememberChromium(folder, { path: broken, version: '1.2', sandbox: false });
   const found = await ensureChromium({
@@ -158,7 +158,7 @@ test('two processes install once, and the second uses what the first has install
   assert.match(ends.map(({ stderr }) => stderr).join(), /another process is installing Chromium; waiting for it/);
 });
 
-test('a process that is killed while it installs does not keep others from it', async () => {
+test('a process that is killed while it installs does not keep others from installing', async () => {
   const { folder } = programs();
   const log = join(folder, 'installs');
   const hanging = spawn(process.execPath, [INSTALLER, folder, log, 'never', real]);
@@ -179,7 +179,7 @@ test('the ways to install are those of this machine, in order', () => {
   assert.match(names.join(' | '), /^Debian's .* \| Playwright's .* \| npm's @?.*$/);
 });
 
-test('a program that hangs is killed at its deadline with all that it started, and one that is missing is an answer', async () => {
+test('a program that hangs is killed at its deadline with all that it started, and a missing one is reported', async () => {
   const folder = mkdtempSync(join(root, 'case-'));
   const pidFile = join(folder, 'pid');
   const lines: string[] = [];

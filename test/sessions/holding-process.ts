@@ -4,7 +4,7 @@ import { LocalProvider } from '../../src/sessions/local/local-provider.ts';
 import { processesWith } from '../support/processes.ts';
 import { OPTIONS, patience } from './local-support.ts';
 
-/** A process that opens two browsers, tells of them, and then does nothing. With `stopped` the browsers cannot end themselves. */
+/** A process that opens two browsers, reports them, and idles. If `stopped`, the browsers cannot end themselves. */
 const [, , temporaryDir = '', path = '', how = ''] = process.argv;
 const provider = new LocalProvider({
   ...{ clock: systemClock(), temporaryDir },

@@ -104,7 +104,7 @@ test('a browser that does not start in time, or at all, leaves nothing', async (
   rmSync(folder, { recursive: true });
 });
 
-test('a start that is no longer wanted is given up with the reason', async () => {
+test('a start that is no longer wanted is abandoned with the reason', async () => {
   const { provider, files } = await localProvider();
   const stop = new AbortController();
   const opening = provider.open(OPTIONS, stop.signal);
@@ -115,7 +115,7 @@ test('a start that is no longer wanted is given up with the reason', async () =>
   assert.deepEqual(files(), []);
 });
 
-/** Starts a process that opens browsers, and answers what it told about them. */
+/** Starts a process that opens browsers, and returns what it reported about them. */
 async function startHolder(temporaryDir: string, how: 'idle' | 'stopped') {
   const { path } = await testChromium();
   const entry = fileURLToPath(new URL('holding-process.ts', import.meta.url));

@@ -16,10 +16,10 @@ export const OPTIONS: BrowserOptions = {
   metadata: {},
 };
 
-/** Guards against hanging. */
+/** A limit that guards against hanging. */
 export const patience = () => AbortSignal.timeout(120_000);
 
-/** A provider of real browsers, in a folder of its own; all of it ends with the test file. */
+/** A provider of real browsers, in a folder of its own; both are removed with the test file. */
 export async function localProvider(path?: string) {
   const clock = systemClock();
   const temporaryDir = mkdtempSync(join(tmpdir(), 'trawl-sessions-'));

@@ -40,7 +40,7 @@ test('sessions are created up to the limit, counted, and gone when they are dest
   await manager.close();
 });
 
-test('five sessions are the limit unless it is said otherwise', async () => {
+test('the limit is five sessions unless another one is given', async () => {
   const { provider, clock } = await localProvider();
   const manager = new SessionManager({ provider, clock, browser: OPTIONS });
   const sessions = await Promise.all([1, 2, 3, 4, 5].map(() => manager.createSession()));
@@ -49,7 +49,7 @@ test('five sessions are the limit unless it is said otherwise', async () => {
   assert.deepEqual(manager.getActiveSessions(), []);
 });
 
-test('refreshing drops the crashed and the idle, keeps those at work, and answers who is left', async () => {
+test('refreshing drops crashed and idle sessions, keeps those in use, and returns the rest', async () => {
   const { provider, clock } = await localProvider();
   const manager = new SessionManager({ provider, clock, browser: OPTIONS, sessionTimeout: 0 });
   const [crashed, idle, busy] = await Promise.all([1, 2, 3].map(() => manager.createSession()));

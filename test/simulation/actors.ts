@@ -28,7 +28,7 @@ import { storeFor } from './store-port.ts';
 export interface Actor {
   readonly kind: 'worker' | 'controller';
   readonly process: SimProcess;
-  /** As a SIGTERM: it ends when it is ready. */
+  /** Like a SIGTERM: it ends when it is ready. */
   stop(): void;
 }
 
@@ -121,7 +121,7 @@ export function startController(process: SimProcess, sim: Sim, crash: () => void
   };
 }
 
-/** Whoever owned the ledger closes it, and the next one begins with what it finds. */
+/** The owner of the ledger closes it, and the next owner begins with what it finds. */
 async function stopController(controller: Controller, process: SimProcess, sim: Sim): Promise<void> {
   await controller.stop();
   await sim.backend.closed(process);

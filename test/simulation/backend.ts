@@ -6,7 +6,7 @@ import type { WorkQueue } from '../../src/ports/work-queue.ts';
 import { SimFault } from './network.ts';
 import type { SimProcess } from './sim-process.ts';
 
-/** Ledger, queue, results and shares of hosts of a simulated world, as they are; faults are put in front of them, per process. */
+/** Ledger, queue, results and host shares of a simulated world, without faults: those are put in front, per process. */
 export interface Backend {
   readonly kind: 'memory' | 'sqlite';
   readonly ledger: Ledger;
@@ -14,10 +14,10 @@ export interface Backend {
   readonly leadership: Leadership;
   readonly store: ResultStore;
   readonly shares: HostShares;
-  /** The process that owns the ledger is down. Never so where nobody owns it. */
+  /** Whether the process that owns the ledger is down. Always false where the ledger has no owner. */
   readonly isAway: boolean;
   readonly owner: SimProcess | null;
-  /** Another one each time that it is opened. */
+  /** Differs each time the ledger is opened. */
   readonly life: number;
   /** A machine went down, and with it what was applied and not yet on the disk. */
   readonly hasLostWrites: boolean;
@@ -27,7 +27,7 @@ export interface Backend {
   closed(process: SimProcess): Promise<void>;
   /** What is under way when the owner dies is rejected then. */
   during<T>(run: () => Promise<T>): Promise<T>;
-  /** Removes whatever it left on a disk. */
+  /** Removes everything that it left on a disk. */
   dispose(): void;
 }
 

@@ -3,7 +3,7 @@ import type { Ledger } from '../../src/ports/ledger.ts';
 import type { Dice } from './dice.ts';
 import type { DrawnGroups } from './drawn-groups.ts';
 
-/** Few, so that the same correction is also sent twice, and an earlier one again. */
+/** There are few, so that the same correction is also sent twice, and an earlier one again. */
 const MOST_VERSIONS = 3;
 
 /** A list whose values were wrong, as its user sends it again: other inputs for what failed, and for some others. */

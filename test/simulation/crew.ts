@@ -49,7 +49,7 @@ export class Crew implements Victims {
     return true;
   }
 
-  /** What was done to them is over: they go on, by a clock that is right. */
+  /** What was done to the processes is over: they go on, by a clock that is right. */
   heal(): void {
     for (const { process } of this.#alive) {
       process.wake();
@@ -91,7 +91,7 @@ export class Crew implements Victims {
     });
   }
 
-  /** The owner of a connection sees that it is cut, if there is one. */
+  /** The owner of the connection, if there is one, sees that it is cut. */
   #tellLost(worker: string): void {
     if (!this.#dice.happens(0.6)) return;
     const witness = [...this.#alive].find((actor): actor is ControllerActor => actor.kind === 'controller');

@@ -1,5 +1,5 @@
 /**
- * Chance that can be had again: the same seed and name give the same throws. Everything random in a simulated run comes
+ * Reproducible chance: the same seed and name give the same throws. Everything random in a simulated run comes
  * from here, and every subject throws dice of its own, so that a change in one does not shift all others.
  */
 export class Dice {

@@ -5,8 +5,8 @@ import type { Sim } from './sim.ts';
 import type { SimProcess } from './sim-process.ts';
 
 /**
- * A draft as one process of the world sees it. It goes with the owner of the ledger: what is asked of it in another life
- * of that one fails. What the oracle is told of is the commit, with all items that were added before: a job of the usual
+ * A draft as one process of the world sees it. It is lost with the owner of the ledger: a call to it in another life
+ * of that owner fails. What is reported to the oracle is the commit, with all items added before: a job of the usual
  * kind, made in one step.
  */
 export async function draftFor(process: SimProcess, sim: Sim): Promise<JobDraft> {

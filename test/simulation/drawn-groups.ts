@@ -1,7 +1,7 @@
 import type { NewJobRequest } from '../../src/contract/new-job.ts';
 import { Dice } from './dice.ts';
 
-/** Groups of items, and which jobs have their batches made by them. In some worlds, and by dice of their own. */
+/** Groups of items, and which jobs have batches by group. Only some worlds have any, with dice of their own. */
 export class DrawnGroups {
   readonly #dice: Dice;
   readonly #isThere: boolean;
@@ -18,7 +18,7 @@ export class DrawnGroups {
     return { batching: { by: 'group', max_items: this.#dice.pick([1, 2, 3, 5, 8]) } };
   }
 
-  /** Of the next item: runs of several, some of them without a group; a name may come again. */
+  /** The group of the next item: runs of several, some of them without a group; a name may come again. */
   next(): { readonly group?: string } {
     if (!this.#isThere) return {};
     if (this.#left === 0) {

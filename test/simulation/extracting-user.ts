@@ -35,10 +35,10 @@ export class ExtractingUser {
     this.#untilAnswered = untilAnswered;
   }
 
-  /** Makes a re-extraction of the job, waits until it is over, and puts it in place; whatever becomes of it on the way. */
+  /** Makes a re-extraction of the job, waits until it is over, and puts it in place, whatever happens meanwhile. */
   async extractAndReplace(jobId: string): Promise<void> {
     if (this.#made.length >= MOST_EXTRACTIONS || this.#made.includes(jobId)) return;
-    // Of its own, for good: what is removed lies on in the store.
+    // The id is never used again: what is removed stays in the store.
     const newId = `${jobId}-again-${this.#made.length + 1}`;
     this.#made.push(newId);
     const request = extractBody.parse({ job_id: newId, max_concurrent_workers: this.#dice.int(1, 4) });

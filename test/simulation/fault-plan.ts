@@ -1,8 +1,8 @@
 import { Dice } from './dice.ts';
 
 /**
- * What goes wrong in a run. Not everything everywhere: a seed draws a handful of kinds, each at a rate of its own, and
- * some seeds nearly none, because a world in which all goes wrong at once hides what a single fault would show.
+ * What goes wrong in a run. Not everything goes wrong everywhere: a seed draws a few kinds, each at its own rate,
+ * and some seeds nearly none, because a world in which all goes wrong at once hides what a single fault would show.
  */
 export const FAULT_KINDS = [
   'worker-crash-at-point',
@@ -73,7 +73,7 @@ export class FaultPlan {
   readonly census: Census;
   #isOff = false;
 
-  /** With `only`, that kind and no other, wherever it can occur. */
+  /** With `only`, that kind occurs wherever it can, and no other does. */
   constructor(seed: number, census: Census, only: FaultKind | null = null) {
     this.#dice = new Dice(seed, 'faults');
     this.census = census;
@@ -89,7 +89,7 @@ export class FaultPlan {
     }
     // A run without any fault at all shows little; one kind by itself shows most clearly what it does.
     if (share === 0 && this.#dice.happens(0.8)) this.#rates.set(this.#dice.pick(FAULT_KINDS), 0.1);
-    // Which items were not found since a good control is told by the workers' clocks.
+    // Which items were not found since a good control depends on the workers' clocks.
     if (this.#rates.has('site-forgets')) for (const kind of CLOCK_FAULTS) this.#rates.delete(kind);
   }
 

@@ -5,7 +5,7 @@ import { Dice } from './dice.ts';
 /**
  * Sites that find nothing any more, from some moment on: each job has one of its own. It is repaired when a user goes on
  * with a job that was paused for a control item, and not before: one that recovers by itself before any control was tried
- * could not be noticed by anybody.
+ * could not be noticed at all.
  */
 export class ForgetfulSites {
   readonly #seed: number;
@@ -30,7 +30,7 @@ export class ForgetfulSites {
 /** What such a site says, and what no item may be left with. */
 export const FORGOTTEN = 'scripted: the site has forgotten everything';
 
-/** At the end: an item that was found nowhere although it is there. A re-extraction has no controls. */
+/** At the end: an item reported as not existing although it exists. A re-extraction has no controls. */
 export function falseNegative({ status, extracts }: JobRecord, items: readonly ItemRecord[]): string | null {
   if (status !== 'completed' || extracts !== undefined) return null;
   const wrong = items.find((item) => item.status === 'failed' && item.attempts.at(-1)?.failure?.message === FORGOTTEN);

@@ -7,7 +7,7 @@ import type { SimProcess } from './sim-process.ts';
 
 /** Where a worker's scrapers enter the host. */
 export interface Door {
-  /** Resolves when the host may be visited, to how it is left. Rejects when the signal aborts first. */
+  /** Resolves when the host may be visited, to a function that leaves it. Rejects when the signal aborts first. */
   enter(jobId: string, signal: AbortSignal): Promise<() => void>;
 }
 

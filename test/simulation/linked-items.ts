@@ -2,13 +2,13 @@ import type { PartialPolicy } from '../../src/domain/policy.ts';
 import type { FoundItem, ScrapeResult } from '../../src/scraping/scraper.ts';
 import { Dice } from './dice.ts';
 
-/** Few, so that most links lead to what another item has found, or back. */
+/** There are few, so that most links lead to what another item has found, or back. */
 const MOST_LINKS = 25;
 
 /**
  * Pages with links to others: some of them to what was submitted, some twice, some with another input under the same id, some
- * to nothing. What an item finds depends on its id alone, whoever runs it and however often. With dice of its own, so that
- * it changes nothing in worlds without links.
+ * to nothing. What an item finds depends on its id alone, in any worker and however often. Links have dice of their
+ * own, so that they change nothing in worlds without them.
  */
 export class LinkedItems {
   readonly #seed: number;
@@ -45,7 +45,7 @@ export class LinkedItems {
 
 function drawLink(dice: Dice): FoundItem {
   const number = dice.int(1, MOST_LINKS);
-  // Not an item: the page is wrong here.
+  // This is not an item: the page is wrong here.
   if (dice.happens(0.05)) return { input: null } as unknown as FoundItem;
   if (dice.happens(0.1)) return { item_id: `item-${number}`, input: { number } };
   const input = dice.happens(0.1) ? { link: number, from: 'elsewhere' } : { link: number };

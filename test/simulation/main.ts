@@ -15,7 +15,7 @@ const HELP = `The engine under a virtual clock, with seeded faults.
   --census     how often each kind of fault occurred
 `;
 
-/** The exit code of a shell that has been given nonsense. */
+/** The exit code by which a shell reports wrong usage. */
 const BAD_USAGE = 2;
 
 await main();

@@ -7,7 +7,7 @@ import { openMemoryQueue } from '../support/memory/work-queue.ts';
 import type { Backend } from './backend.ts';
 import type { Plant } from './plant.ts';
 
-/** Services of their own, as on AWS: they outlive every process of ours. */
+/** Separate services, as on AWS: they outlive every process of ours. */
 export function openMemoryBackend(clock: Clock, plant: Plant): Backend {
   return {
     kind: 'memory',

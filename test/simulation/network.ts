@@ -5,7 +5,7 @@ import type { SimProcess } from './sim-process.ts';
 import type { Timeline } from './timeline.ts';
 import type { Trace } from './trace.ts';
 
-/** An error that the simulation made. Whoever sees another one has found a bug. */
+/** An error that the simulation made. Any other error is a bug. */
 export class SimFault extends Error {
   constructor(message: string) {
     super(message);
@@ -24,10 +24,10 @@ export interface Call<T> {
   readonly applied?: (answer: T) => void;
   /** Trouble that the callee is in at this moment; the call then has no effect. */
   readonly trouble?: () => Error | null;
-  /** Nobody, for a service that is always there. */
+  /** Absent for a service that is always there. */
   readonly callee?: Callee;
   readonly slowMs?: () => number;
-  /** It is never slow on its way. */
+  /** The call is never slow on its way. */
   readonly isPrompt?: boolean;
 }
 
@@ -48,7 +48,7 @@ export interface NetworkParts {
 
 /**
  * Calls between processes: a way there, an effect, a way back. Either way may be slow or fail. A caller whose call got
- * lost sees an error after a while, or its transport repeats the call without telling it.
+ * lost sees an error after a while, or its transport repeats the call without its knowledge.
  */
 export class Network {
   readonly #parts: NetworkParts;

@@ -10,7 +10,7 @@ import type { SimProcess } from './sim-process.ts';
 
 type FaultPoint = Parameters<Faults['at']>[0];
 
-/** Where a batch is at work. What is thrown elsewhere ends the worker, as it should. */
+/** Places inside the work on a batch. An error thrown elsewhere ends the worker, as it should. */
 const IN_A_BATCH: ReadonlySet<FaultPoint> = new Set<FaultPoint>([
   'after-claim-before-work',
   'after-work-before-bytes',
@@ -31,7 +31,7 @@ export function throwingAt(faults: Faults, process: SimProcess, sim: Sim): Fault
   };
 }
 
-/** The results of some items can never be stored, by whichever worker and however often: a bug that they bring out. */
+/** The results of some items can never be stored, by any worker and however often: a bug that they bring out. */
 export function cursedStore(store: ResultStore, sim: Sim): ResultStore {
   const isOn = sim.faults.isOn('own-error');
   return {
@@ -50,8 +50,9 @@ export function cursedStore(store: ResultStore, sim: Sim): ResultStore {
 const CURSED = 0.04;
 
 /**
- * Renewals of which the answer never comes, or comes when nothing depends on it any more. No more than two in a row: the
- * third of four beats must get through for a lease to last. Counted lease by lease: a renewal of another one saves none.
+ * Renewals whose answer never comes, or comes when nothing depends on it any more. There are at most two in a row: the
+ * third of four beats must get through for a lease to last. They are counted lease by lease, because a renewal of
+ * another lease does not save this one.
  */
 export function hangingRenew(ledger: Ledger, process: SimProcess, sim: Sim): Ledger {
   const inARow = new Map<string, number>();

@@ -4,7 +4,7 @@ import { MemoryLeaseBook } from '../support/memory/lease-book.ts';
 
 /** Batches by group, with one mistake each. */
 
-/** Batches have the size that the job wants, and whatever groups come. */
+/** Batches have the size that the job wants, and groups are ignored. */
 export class MixedGroupLeases extends MemoryLeaseBook {
   protected override runsOf(entry: JobEntry, kind: PendingRun['kind'], items: readonly ItemEntry[]) {
     const { batching, ...record } = entry.record;

@@ -6,7 +6,7 @@ import { PLANTED_BUGS } from './planted-bugs.ts';
 import { KNOWN_SEEDS } from './planted-seeds.ts';
 import { runSeed } from './world.ts';
 
-/** What the simulation would let pass is not tested by it: each of these mistakes must show within this many seeds. */
+/** The simulation tests only what it would not let pass: each of these mistakes must show within this many seeds. */
 const MAX_SEEDS = 1000;
 
 async function catchBug(plant: Plant): Promise<{ seed: number; violation: string } | null> {

@@ -89,7 +89,7 @@ function ledger(name: string, parts: Partial<MemoryParts>): Plant {
   return { name, ledger: () => openMemoryLedger(parts) };
 }
 
-/** The ledger of the run that is under way, which a new controller makes forget. */
+/** The ledger of the current run, which a new controller makes forget. */
 function breakerInMemory(): Plant {
   let current: MemoryLedger | null = null;
   return {

@@ -13,7 +13,7 @@ export function reapsByTheWallClock({ ledger, leadership, clock }: ControllerPor
       async lead(holder, until, now) {
         const askedAt = clock.elapsed();
         const leads = await leadership.lead(holder, until, now);
-        // Not after an answer that was long on its way: that would be another mistake.
+        // It does not do so after an answer that was slow to arrive: that would be another mistake.
         const isFresh = clock.elapsed() - askedAt < 1000;
         const isSet = clock.now() - clock.elapsed() !== aheadMs;
         aheadMs = clock.now() - clock.elapsed();

@@ -23,7 +23,7 @@ class RememberingLeases extends MemoryLeaseBook {
   }
 }
 
-/** Nobody looks at the state of the item. */
+/** The state of the item is not checked. */
 class AnyStateItems extends MemoryItemBook {
   override async addItems(
     jobId: string,

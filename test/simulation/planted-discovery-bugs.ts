@@ -31,7 +31,7 @@ class AddsTwiceReturns extends MemoryReturns {
   }
 }
 
-/** In a step of their own, after the items that found them have ended. */
+/** Adds the finds in a step of their own, after the items that found them have ended. */
 class AddsLaterReturns extends MemoryReturns {
   readonly #left: (readonly [JobEntry, Found])[] = [];
 

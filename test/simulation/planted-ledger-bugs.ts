@@ -79,7 +79,7 @@ export class EagerReaperReturns extends MemoryReturns {
   }
 }
 
-/** Nobody looks whether the job may be completed at this moment. */
+/** It is not checked whether the job may be completed at this moment. */
 export class UnguardedCompletionJobs extends MemoryJobBook {
   protected override decide(job: JobRecord, event: JobEvent, now: number): JobRecord | Refusal {
     if (event.kind === 'finish') return { ...job, finishedAt: now };
@@ -88,7 +88,7 @@ export class UnguardedCompletionJobs extends MemoryJobBook {
   }
 }
 
-/** As it was once: a job is over with its last item, and its manifest comes when it comes. */
+/** An earlier version: a job is over with its last item, and its manifest follows at some later time. */
 export class CompletedFirstJobs extends MemoryJobBook {
   protected override decide(job: JobRecord, event: JobEvent, now: number): JobRecord | Refusal {
     const next = super.decide(job, event, now);
@@ -96,7 +96,7 @@ export class CompletedFirstJobs extends MemoryJobBook {
   }
 }
 
-/** What nobody waits for any more is taken for done, though workers are still at it. */
+/** What is no longer waited for is taken for done, though workers are still working on it. */
 export class HastyLeases extends MemoryLeaseBook {
   override async dispatch(jobId: string, itemsPerBatch: number, now: number): Promise<Dispatched | null> {
     const answer = await super.dispatch(jobId, itemsPerBatch, now);
@@ -165,7 +165,7 @@ export class NoCeilingLeases extends MemoryLeaseBook {
   }
 }
 
-/** Batches are filled up, whatever the breaker has still to learn. */
+/** Batches are filled up, regardless of what the breaker has still to learn. */
 export class ImpatientLeases extends MemoryLeaseBook {
   protected override makeBatches(entry: JobEntry, allowance: Allowance, now: number): Batch[] {
     return super.makeBatches(entry, { ...allowance, itemsPerBatch: 5, items: NO_LIMIT }, now);

@@ -43,7 +43,7 @@ export function writesBytesLate({ store, clock }: Pick<WorkerPorts, 'store' | 'c
   };
 }
 
-/** Settles beside the work, and does not wait for that before the batch is over. */
+/** Settles concurrently with the work, and does not wait for that before the batch is over. */
 export function settlesTooLate({ leases, clock }: Pick<WorkerPorts, 'leases' | 'clock'>): Partial<WorkerPorts> {
   return {
     leases: {
@@ -91,7 +91,7 @@ export function dropsWhatItHas({ leases }: WorkerPorts): Partial<WorkerPorts> {
   return { leases: { ...leases, release: async () => true } };
 }
 
-/** Suspect batches are run like any other: beside others, and without a mark. */
+/** Suspect batches are run like any other: at the same time as others, and without a mark. */
 export function trustsSuspects({ leases }: WorkerPorts): Partial<WorkerPorts> {
   const trust = (answer: ClaimAnswer): ClaimAnswer =>
     typeof answer === 'string' ? answer : { ...answer, suspect: false, alone: false };
@@ -158,7 +158,7 @@ export function tripsAndForgets({ ledger }: ControllerPorts): Partial<Controller
   };
 }
 
-/** Whatever its jobs have already, a worker takes what comes as long as there is a slot. */
+/** A worker takes what comes as long as there is a slot, however much its jobs have already. */
 export function takesWhateverComes({ queue }: WorkerPorts): Partial<WorkerPorts> {
   const blind = (room: ReceiverRoom): ReceiverRoom => ({
     now: () => ({ ...room.now(), jobs: [] }),

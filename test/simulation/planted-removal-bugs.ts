@@ -4,7 +4,7 @@ import type { ControllerPorts } from './plant.ts';
 
 /** Mistakes in how jobs are deleted. */
 
-/** Deletes whatever job has the id by now. */
+/** Deletes the job that has the id by now, whichever it is. */
 export class AnyIncarnationJobs extends MemoryJobBook {
   protected override decide(job: JobRecord, event: JobEvent, now: number): JobRecord | Refusal {
     const isRemoval = event.kind === 'remove' || event.kind === 'remove-for-good';
@@ -16,7 +16,7 @@ export class AnyIncarnationJobs extends MemoryJobBook {
   }
 }
 
-/** The keys are said to be gone when their removal has begun. */
+/** The keys are reported as gone when their removal has only begun. */
 export function freesTheIdEarly({ store }: ControllerPorts): Partial<ControllerPorts> {
   return {
     store: {

@@ -1,5 +1,5 @@
 /**
- * Seeds that have shown a planted bug, where it takes more than a few to come to one. They only save time: when the
+ * Seeds that have shown a planted bug, where it takes more than a few seeds to find one. They only save time: when the
  * engine changes so that one of them no longer shows its bug, `npm test` looks from the first seed on. The slow run
  * always does, and says which seed it was.
  */

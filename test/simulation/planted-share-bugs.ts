@@ -25,7 +25,7 @@ const neverEnds: Mistake = (book, _process, { leaseMs }, now) => ({
   holders: book.holders.map((holder) => ({ ...holder, until: Math.max(holder.until, now + leaseMs) })),
 });
 
-/** Of the others, only the one that asked last counts. */
+/** Only the one of the others that asked last counts. */
 const countsOne: Mistake = (book, process) => {
   const last = book.holders.findLast((holder) => holder.process !== process);
   return { ...book, holders: book.holders.filter((holder) => holder.process === process || holder === last) };

@@ -38,7 +38,7 @@ class AddsLateControls extends MemoryJobBook {
   }
 }
 
-/** Does not ask what is left. */
+/** Does not check what is left. */
 class SpendingLeases extends MemoryLeaseBook {
   override async dispatch(jobId: string, itemsPerBatch: number, now: number): Promise<Dispatched | null> {
     const entry = this.core.entries.get(jobId);
@@ -50,7 +50,7 @@ class SpendingLeases extends MemoryLeaseBook {
   }
 }
 
-/** The ledger of the run that is under way, which a new controller makes forget. */
+/** The ledger of the current run, which a new controller makes forget. */
 function usageInMemory(): Plant {
   let current: MemoryLedger | null = null;
   return {

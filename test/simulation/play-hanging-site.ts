@@ -5,7 +5,7 @@ import type { Script } from './scripted-scraper.ts';
 import type { Sim } from './sim.ts';
 import type { User } from './user.ts';
 
-/** Two small jobs of two items on two slots, three seconds an item, and the time to hear of it. */
+/** Two small jobs of two items on two slots, three seconds an item, and the time until the job's end is known. */
 const DONE_WITHIN_MS = 20_000;
 
 const HANGS_FOR_SECONDS = 45;
@@ -45,8 +45,8 @@ function jobOf(jobId: string, items: number, concurrency: number): NewJobRequest
 }
 
 /**
- * What sites do to all items of a job: hang in a world of this kind, where the small jobs' sites are well; now and then
- * in others, too, beside whatever else goes wrong.
+ * What sites do to all items of a job: hang in a world of this kind, where the small jobs' sites are fine; now and then
+ * in others, too, in addition to their other faults.
  */
 export function sitesOf({ hangingSite, faults, seed }: Sim): (jobId: string) => Script | null {
   const hangs = faults.isOn('site-hangs');

@@ -15,7 +15,7 @@ export function workerQueueFor(process: SimProcess, sim: Sim): WorkerQueue {
   return {
     receive(lane, room, hideMs, signal) {
       const isLost = faults.strikes('receive-lost', 0.3);
-      // A dead receiver still stands in line, unless its connection was cut.
+      // A dead receiver is still in the queue of receivers, unless its connection was cut.
       const line = new AbortController();
       const leave = () => line.abort();
       signal.addEventListener('abort', leave, { once: true });
@@ -86,7 +86,7 @@ async function send(process: SimProcess, sim: Sim, refs: readonly BatchRef[]) {
   return answer;
 }
 
-/** Whoever heard that messages were refused takes their batches back, unless something else happens to it. */
+/** A process that learns that messages were refused takes their batches back, unless something else happens to it. */
 function mustTakeBack(process: SimProcess, { timeline, oracle, disk }: Sim, refused: readonly BatchRef[]): void {
   const heardAt = timeline.now;
   timeline.after(TIME_TO_TAKE_BACK_MS, () => {
@@ -97,7 +97,7 @@ function mustTakeBack(process: SimProcess, { timeline, oracle, disk }: Sim, refu
 
 const TIME_TO_TAKE_BACK_MS = 1000;
 
-/** The way of one message: at once in most cases, later, twice, or never. */
+/** How one message arrives: at once in most cases, later, twice, or never. */
 function carry({ faults, timeline, dice, backend }: Sim, ref: BatchRef): void {
   const put = () => {
     if (!backend.isAway) void backend.queue.send([ref]);

@@ -23,7 +23,7 @@ export class RemovingUsers {
   async twice(jobId: string): Promise<void> {
     const { dice, process, ledger } = this.#parts;
     const known = await this.#ask(() => ledger.itemsAt(jobId, 0, dice.int(1, 6)));
-    // Under the keys of the old ones, or others.
+    // The new items have the keys of the old ones, or others.
     const itemIds = dice.happens(0.6) ? known.map(({ itemId }) => itemId) : [];
     await this.#halt(jobId);
     const other = process.clock.sleep(dice.pick([0, 0, 5, 300])).then(() => this.#remove(jobId, this.#slowly(ledger)));
@@ -60,7 +60,7 @@ export class RemovingUsers {
     }
   }
 
-  /** A user whose request is long on its way between the look and the mark. */
+  /** A user whose request takes long between the check and the mark. */
   #slowly(ledger: Ledger): Ledger {
     const { dice, process } = this.#parts;
     return {

@@ -8,7 +8,7 @@ import type { Door } from './host-door.ts';
 import type { Sim } from './sim.ts';
 import type { SimProcess } from './sim-process.ts';
 
-/** How an item of a simulated job behaves, whoever runs it and however often; the seed decides. */
+/** How an item of a simulated job behaves, in any worker and however often; the seed decides. */
 export type Script =
   | { readonly kind: 'scraped'; readonly artifacts: number; readonly size: number }
   | { readonly kind: 'skipped' }
@@ -76,7 +76,7 @@ export class Scripts {
     return this.#options.fixed(jobId)?.kind === 'never-returns';
   }
 
-  /** 1 for the first run of an item by anybody. */
+  /** 1 for the first run of an item by any worker. */
   countRun(jobId: string, itemId: string): number {
     const name = `${jobId}/${itemId}`;
     const runs = (this.#runs.get(name) ?? 0) + 1;
@@ -84,7 +84,7 @@ export class Scripts {
     return runs;
   }
 
-  /** With dice of its own, so that it changes nothing in worlds without such hosts. */
+  /** It has dice of its own, so that it changes nothing in worlds without such hosts. */
   #drawHeld(name: string): Script | null {
     if (!new Dice(this.#seed, 'hosts that ask for time').happens(0.2)) return null;
     const dice = new Dice(this.#seed, `held ${name}`);
@@ -118,12 +118,12 @@ function badScript(dice: Dice): Script {
   const type = dice.happens(0.6) ? dice.pick(COMMON) : dice.pick(RARE);
   const triesBefore = dice.pick([1, 2, 99, 99, 99]);
   const hasPage = dice.happens(0.6);
-  // Last, so that it changes nothing else in the world.
+  // This comes last, so that it changes nothing else in the world.
   const path = dice.pick([null, null, '2', '4', '4.then.1']);
   return { kind: 'failed', type, triesBefore, hasPage, step: path === null ? null : { path, label: 'click' } };
 }
 
-/** The scraper that plays the scripts, as it stands in one worker process. */
+/** The scraper that plays the scripts, as it is in one worker process. */
 export function scriptedScraper(
   process: SimProcess,
   sim: Sim,
@@ -187,7 +187,7 @@ async function playItem(context: ScrapeContext, { process, sim, scripts, door, k
   return new Promise(() => {});
 }
 
-/** Found, unless the site has forgotten it; now and then it takes too long, which tells nothing. */
+/** Found, unless the site has forgotten it; now and then it takes too long, which proves nothing. */
 async function playControl(context: ScrapeContext, sim: Sim, door: Door | null): Promise<ScrapeResult> {
   const { jobId, itemId } = context;
   const dice = new Dice(sim.seed, `${jobId} ${itemId}`);
@@ -237,7 +237,7 @@ async function play(
     case 'never-returns':
       return new Promise(() => {});
     case 'late':
-      // Deaf to the signal: it answers when nobody wants it any more.
+      // It ignores the signal, and answers when the answer is no longer wanted.
       await process.clock.sleep(context.policy.timeouts.item_timeout_seconds * 1500);
       return scraped(context, process, { artifacts: 1, size: 10 });
     case 'failed': {
@@ -252,7 +252,7 @@ async function play(
   }
 }
 
-/** As the HTTP client does it: a gate that does not let the request in, or a 429 with Retry-After. */
+/** Rejects as the HTTP client does: for a gate that does not let the request in, or a 429 with Retry-After. */
 async function askedToWait(context: ScrapeContext, { extraMs }: Script & { kind: 'held' }): Promise<ScrapeResult> {
   const { gate } = context.tools;
   const host = `${context.itemId}.example`;
@@ -283,7 +283,7 @@ function scraped(
   return { kind: 'scraped', artifacts: KINDS.slice(0, artifacts).map((kind) => artifactOf(kind, text)) };
 }
 
-/** Two runs never see the same page: whoever mixes up their bytes is found out. */
+/** Two runs never see the same page: a worker that mixes up their bytes is found out. */
 function textOf({ itemId }: ScrapeContext, process: SimProcess, size: number): string {
   return `${itemId} by ${process.clock.id()} `.padEnd(size, '.');
 }
@@ -292,7 +292,7 @@ function artifactOf(kind: ProducedArtifact['kind'], text: string): ProducedArtif
   return { kind, bytes: new TextEncoder().encode(text), contentType: 'text/plain', extension: 'txt' };
 }
 
-/** A newer parse reads most pages, whatever the older one made of them. */
+/** A newer parse reads most pages, regardless of what the older one made of them. */
 function read(dice: Dice, body: string): ScrapeResult {
   if (dice.happens(0.7)) return { kind: 'scraped', artifacts: [artifactOf('data', `read from ${body}`)] };
   return { kind: 'failed', failure: failure('structure_changed', 'scripted: nothing matches') };

@@ -12,11 +12,11 @@ export interface SharedHost {
   readonly temper: HostTemper | null;
 }
 
-/** How a host answers, whatever the settings say about it. What it answers matters to the gate only, and not to the item. */
+/** How a host answers, whatever its settings are. What it answers matters only to the gate, and not to the item. */
 export interface HostTemper {
-  /** It refuses more requests in any second; null if it never does. */
+  /** It refuses more requests than this in any second; null if it never does. */
   readonly bearsPerSecond: number | null;
-  /** It does not answer; in milliseconds from the start of the world. */
+  /** When it does not answer, in milliseconds from the start of the world. */
   readonly down: { readonly from: number; readonly until: number };
 }
 
@@ -39,7 +39,7 @@ export class TemperedHost {
   }
 }
 
-/** One seed in so many has such a host: often enough to be found soon, rarely enough to cost little. */
+/** One seed in this many has such a host: often enough to be found soon, rarely enough to cost little. */
 const SHARE = 0.2;
 
 /** Null in most seeds, which stay as they are without such hosts. */

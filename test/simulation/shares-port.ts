@@ -4,7 +4,7 @@ import type { HostOracle } from './oracle/hosts.ts';
 import type { Sim } from './sim.ts';
 import type { SimProcess } from './sim-process.ts';
 
-/** An answer that takes longer is not in time for what it renews. */
+/** An answer that takes longer is too late for what it renews. */
 const IN_TIME_MS = 200;
 
 /** The shares of hosts as one process sees them: reservations and their answers get lost, late and repeated. */

@@ -5,7 +5,7 @@ import type { ClaimAnswer, Dispatched, LedgerChange, Page, SettlePart } from '..
 import { isHeldBack, type ReturnCause } from '../../src/ports/return-cause.ts';
 import type { BatchRef, Delivery } from '../../src/ports/work-queue.ts';
 
-/** Arguments and answers in a few words, for the trace: all that would tell one run from another. */
+/** Arguments and answers in a few words, for the trace: everything that distinguishes one run from another. */
 
 export function showRefs(refs: readonly BatchRef[]): string {
   return refs.map(({ jobId, batchId }) => `${jobId}:${batchId}`).join(',');

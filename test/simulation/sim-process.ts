@@ -19,7 +19,7 @@ export class SimProcess {
   #waiting: { readonly happen: () => void; readonly planned: Planned }[] = [];
   readonly #callers: (() => void)[] = [];
   readonly #onEnd: (() => void)[] = [];
-  /** Calls that get lost on the way are repeated without its knowledge. */
+  /** Calls that get lost on the way are repeated without the knowledge of the process. */
   hasPatientTransport = false;
   /** How far its wall clock is off. */
   skewMs = 0;
@@ -40,7 +40,7 @@ export class SimProcess {
     return this.#timeline.now < this.#stalledUntil;
   }
 
-  /** For whoever calls it while it is stalled: happens when it wakes up, or ends. */
+  /** For callers of a stalled process: `happen` runs when it wakes up, or ends. */
   whenAwake(happen: () => void): void {
     this.#callers.push(happen);
   }
@@ -67,7 +67,7 @@ export class SimProcess {
     this.#letIn();
   }
 
-  /** The world does it wrong, now or for a while. */
+  /** The world wrongs it, now or for a while. */
   wrong(ms = 0): void {
     this.#wrongedUntil = Math.max(this.#wrongedUntil, this.#timeline.now + ms);
   }
@@ -111,7 +111,7 @@ export class SimProcess {
   }
 }
 
-/** The first of a leap year, so that nobody's zero is anybody's date. */
+/** The first of March of a leap year, so that a zero is never mistaken for a date. */
 export const EPOCH = 1_709_251_200_000;
 
 class ProcessClock implements Clock {

@@ -7,7 +7,7 @@ import { runSeed, type StoreKind } from './world.ts';
 /** Kinds of faults that occurred in the runs of this file. */
 const seen = new Set<string>();
 
-/** A violation is told with the command that shows it again. */
+/** A violation is reported with the command that reproduces it. */
 async function assertHealthy(seed: number, store: StoreKind): Promise<string> {
   const { violation, last, hash, census } = await runSeed({ seed, store });
   for (const kind of census.keys()) seen.add(kind);
@@ -31,7 +31,7 @@ test(`${SEEDS.sqlite} seeds on the real SQLite ledger, with crashes of its owner
 });
 
 for (const store of ['memory', 'sqlite'] as const) {
-  test(`the same seed gives the same run, and another one another (${store})`, async () => {
+  test(`the same seed gives the same run, and another seed another run (${store})`, async () => {
     const seeds = sized({ quick: [101, 102], slow: [101, 102, 103, 104, 105] });
     const first: string[] = [];
     const second: string[] = [];
@@ -57,7 +57,7 @@ const RARE: readonly (readonly [seed: number, store: StoreKind])[] = [
 test('faults of every kind occur', async () => {
   const missing = () => FAULT_KINDS.filter((kind) => !seen.has(kind));
   for (const [seed, store] of RARE) if (missing().length > 0) await assertHealthy(seed, store);
-  // Those that the seeds above happen not to have, and all of them when this test runs alone.
+  // Look for those that the seeds above happen not to have, and for all of them when this test runs alone.
   for (let seed = 301; seed <= 600 && missing().length > 0; seed += 1) {
     for (const store of ['memory', 'sqlite'] as const) if (missing().length > 0) await assertHealthy(seed, store);
   }

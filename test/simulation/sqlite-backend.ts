@@ -121,8 +121,8 @@ export class SqliteBackend implements Backend {
   }
 
   /**
-   * The machine went down. Of what was not synced there may be anything, or nothing. Answers the keys of artifacts that
-   * are gone; indexes are left alone, because nobody checks them.
+   * The machine went down. Any part of what was not synced may be there, or nothing. Answers the keys of artifacts that
+   * are gone; indexes are left alone, because they are not checked.
    */
   crashMachine(): readonly string[] {
     const from = this.#dataDir();

@@ -7,7 +7,7 @@ import type { SimProcess } from './sim-process.ts';
 
 const MOST_SLOW_MS = 8000;
 
-/** For so long a call to the store may be on its way, and arrive in the end. */
+/** A call to the store may be on its way for this long, and still arrive. */
 export const LONGEST_CALL_MS = 20_000 + 10_000 + 100;
 
 function oneStep() {
@@ -32,9 +32,9 @@ export function storeFor(process: SimProcess, sim: Sim): ResultStore {
     return faults.strikes('store-error', 0.3) ? new SimFault('put: something went wrong') : null;
   }
 
-  /** The ledger came back from a backup and the store did not: an attempt that nobody remembers was kept under this key. */
+  /** The ledger came back from a backup and the store did not: a forgotten attempt was kept under this key. */
   async function takeKey(key: string): Promise<void> {
-    // A name that no other attempt can have is not taken by anybody.
+    // A name that no other attempt can have is never taken.
     if (/\/attempt-\d+-[0-9a-f]{16}\//.test(key)) return;
     if (!faults.isOn('store-key-taken') || (await backend.store.get(key)) !== null) return;
     if (!faults.strikes('store-key-taken')) return;
@@ -56,7 +56,7 @@ export function storeFor(process: SimProcess, sim: Sim): ResultStore {
         show: ({ sha256 }) => sha256.slice(0, 8),
         applied: ({ sha256 }) => oracle.stored(key, sha256),
       }),
-    // By `this`, so that a bug planted in `put` is in here too.
+    // Called on `this`, so that a bug planted in `put` is in here too.
     async putAll(puts) {
       const stored: StoredBytes[] = [];
       for (const { key, body, ...how } of puts) stored.push(await this.put(key, body, how));
@@ -77,7 +77,7 @@ export function storeFor(process: SimProcess, sim: Sim): ResultStore {
         run: () => backend.store.open(at, range),
         show: (body) => (body === null ? 'null' : 'open'),
       }),
-    /** A few keys at a time, each time a call of its own, which may be slow. */
+    /** Removes a few keys at a time, each time in a separate call, which may be slow. */
     async removeAll(prefix, watch = UNWATCHED) {
       while (watch.mayGoOn()) {
         const isClear = await network.call(process, {

@@ -45,10 +45,10 @@ interface Report {
   readonly lines: number;
 }
 
-/** Few enough that the progress moves and the processes end together. */
+/** Few enough that progress is visible and the processes end together. */
 const SEEDS_PER_ORDER = { memory: 50, sqlite: 5 };
 
-/** Beyond this the rest tells nothing new. */
+/** Beyond this the rest shows nothing new. */
 const MAX_VIOLATIONS = 10;
 
 export async function sweep(parts: Sweep): Promise<SweepResult> {

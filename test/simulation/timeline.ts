@@ -1,20 +1,20 @@
 import type { Dice } from './dice.ts';
 
-/** Something that will happen. Calling it off is for the one who planned it. */
+/** Something that will happen. Only the code that planned it may call it off. */
 export interface Planned {
   off(): void;
 }
 
 /**
  * The time of a simulated world: what will happen, in the order of its time and, at the same time, in an order that the
- * dice decide. Nothing happens by itself; whoever runs the world takes one event after another.
+ * dice decide. Nothing happens by itself; the world's runner takes one event after another.
  */
 export class Timeline {
   readonly #dice: Dice;
   readonly #heap: Entry[] = [];
   #planned = 0;
   now = 0;
-  /** How far all wall clocks of the world were set, together: durations do not change by that. */
+  /** By how much all wall clocks of the world were set, in total: durations do not change by that. */
   wallShiftMs = 0;
   wallSetAt = Number.NEGATIVE_INFINITY;
 

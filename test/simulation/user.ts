@@ -42,12 +42,12 @@ const ACTS = [
 /** A run of some minutes has a few dozen. See `#createLarge`. */
 const MOST_LARGE = 100;
 
-/** Whoever uses the engine: submits jobs, and interferes with them at any time. What gets no answer is asked again. */
+/** A user of the engine: submits jobs, and interferes with them at any time. A call without an answer is repeated. */
 export class User {
   readonly #process: SimProcess;
   readonly #sim: Sim;
   readonly #dice: Dice;
-  /** Apart, so that what else a seed does stays the same. */
+  /** Dice of their own, so that the rest of what a seed does stays the same. */
   readonly #budgets: Dice;
   readonly #ledger: Ledger;
   readonly #extracting: ExtractingUser;
@@ -106,7 +106,7 @@ export class User {
     return this.#unsubmitted === 0;
   }
 
-  /** Does something just while the engine does, now and then. */
+  /** Does something at the same time as the engine, now and then. */
   meddle(jobId: string): void {
     for (const act of ACTS) {
       if (!this.#sim.faults.isOn(act) || !this.#dice.happens(0.15)) continue;
@@ -134,7 +134,7 @@ export class User {
     }
   }
 
-  /** Once nothing goes wrong any more: goes on with what waits for a user, and only with that. */
+  /** When nothing goes wrong any more, goes on with what waits for a user, and only with that. */
   goOn(job: JobRecord): void {
     if (job.status === 'pending' && job.held) this.#change(job.jobId, { kind: 'start' });
     const { budget } = job.policy;
@@ -150,11 +150,11 @@ export class User {
       job.reason?.code === 'budget' ||
       (job.reason?.code === 'breaker' && job.circuit.state === 'open' && job.circuit.probeAt === null);
     if (job.status === 'paused' && waitsForUser) this.#change(job.jobId, { kind: 'resume' });
-    // A job without items cannot be completed: nobody knows whether any will come.
+    // A job without items cannot be completed: it is unknown whether any will come.
     if (job.counts.total === 0 && job.status !== 'cancelled') this.#change(job.jobId, { kind: 'cancel' });
   }
 
-  /** Some users take up a job that is over once more: they retry what failed, read its pages anew, or have more items. */
+  /** Some users take up a job that is over once more: they retry what failed, read its pages again, or add items. */
   wantsMore({ jobId, status, counts }: JobRecord): boolean {
     if (status !== 'completed' || this.#takenUpAgain.has(jobId)) return false;
     this.#takenUpAgain.add(jobId);
@@ -205,14 +205,14 @@ export class User {
           void this.#extracting.replaceAgain();
           return;
         }
-        // By jobs that have none of its items, or are gone: the index says the same of each, and is made anew.
+        // Replace by jobs that have none of its items, or are gone: the index stays the same, and is written again.
         this.#change(jobId, {
           kind: 'replace-results',
           by: this.#dice.pick([jobId === 'job-1' ? 'job-2' : 'job-1', 'nobody']),
         });
         return;
       case 'user-removes-job':
-        // A user who still asks for the job to be made would make it again.
+        // A user who is still asking for the job to be created would create it again.
         if (this.hasSubmittedAll && this.#sim.oracle.jobIds.length > 1 && this.#dice.happens(0.3))
           void this.#removing.once(jobId);
         return;
@@ -221,7 +221,7 @@ export class User {
     }
   }
 
-  /** Counts as a submission: a job that is asked for must not be removed, and made again, meanwhile. */
+  /** Counts as a submission: a job that is asked for must not be removed, and created again, meanwhile. */
   #extract(jobId: string): void {
     this.#unsubmitted += 1;
     void this.#extracting.extractAndReplace(jobId).then(() => {
@@ -233,7 +233,7 @@ export class User {
     void this.#untilAnswered(() => this.#ledger.changeJob(jobId, event, this.#process.clock.now()));
   }
 
-  /** The run does not end before. */
+  /** The run does not end before this. */
   #whileSubmitting(work: () => Promise<void>): void {
     this.#unsubmitted += 1;
     void work().then(() => {
@@ -311,7 +311,7 @@ export class User {
     if (items.length > 0) await this.#import(jobId, items, dies);
   }
 
-  /** In chunks; a sender may die between two of them. */
+  /** Sends items in chunks; a sender may die between two of them. */
   async #import(jobId: string, items: readonly NewItem[], dies: boolean): Promise<void> {
     const middle = Math.ceil(items.length / 2);
     const faults = dies ? { at: () => new Promise<void>(() => {}) } : NO_FAULTS;

@@ -45,7 +45,7 @@ export interface RunResult {
 /** After the faults have stopped, every job must end within this time. */
 const PATIENCE_MS = 1_800_000;
 
-/** The longest run of 20,000 healthy ones had a tenth of it. */
+/** The longest run of 20,000 healthy ones used a tenth of it. */
 const MAX_LINES = 100_000;
 
 /** Runs one seed to its end, or to the first violation. */
@@ -67,7 +67,7 @@ export async function runSeed(options: RunOptions): Promise<RunResult> {
   }
 }
 
-/** One run: who is there, what goes wrong until when, and that it ends. */
+/** One run: its processes, what goes wrong and until when, and its end. */
 class World {
   readonly sim: Sim;
   readonly #dice: Dice;
@@ -142,7 +142,7 @@ class World {
     this.#watch();
   }
 
-  /** Looks from time to time whether all jobs have ended, and lets the user go on with what waits for one. */
+  /** Checks from time to time whether all jobs have ended, and lets the user go on with jobs that wait for one. */
   #watch(): void {
     this.sim.timeline.after(1500, () => {
       this.#isLooking = true;
@@ -161,7 +161,7 @@ class World {
     for (const jobId of oracle.jobIds) {
       const job = await backend.ledger.job(jobId);
       if (job === null) continue;
-      // Whoever leads ends what was begun, without anybody asking again.
+      // The leader ends what was begun, without being asked again.
       if (job.removing) {
         isDone = false;
         continue;

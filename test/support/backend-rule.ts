@@ -15,7 +15,7 @@ const TABLES: Readonly<Record<string, string>> = {
   results: 'src/main/results-backends.ts',
 };
 
-/** A new kind of backend, or way of keeping results, is a file and a row: nothing else asks which of them it is. */
+/** A new kind of backend or result store is a file and a row: no other code asks which of them it is. */
 export function checkBackends(files: readonly ParsedFile[]): Finding[] {
   return files
     .filter(({ path }) => path.startsWith('src/') && path !== 'src/config.ts')

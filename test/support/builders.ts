@@ -7,9 +7,9 @@ import type { Outcome } from '../../src/domain/outcome.ts';
 import { type Policy, policySchema } from '../../src/domain/policy.ts';
 import type { Lease, LeasedItem, Settlement, SettlePart } from '../../src/ports/ledger.ts';
 
-/** Values for tests of what stands on the ports: each builder defaults the rest. */
+/** Values for tests of code on top of the ports: each builder defaults the rest. */
 
-/** A moment that is no round number, so that a time which was forgotten shows. */
+/** A moment that is not a round number, so that a forgotten time shows. */
 export const NOW = 1_750_000_000_123;
 
 type Sections = {

@@ -8,7 +8,7 @@ import type { Chromium } from '../../src/sessions/chromium/prove-chromium.ts';
  */
 export function testChromium(): Promise<Chromium> {
   return installChromium(loadConfig(), (line) => {
-    // What installers say themselves would fill the report of the tests.
+    // The installers' own output would fill the report of the tests.
     if (!line.startsWith(' ')) process.stderr.write(`${line}\n`);
   });
 }

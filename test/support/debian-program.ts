@@ -24,7 +24,7 @@ export async function debianProgram(name: string, fromPackage: string = name): P
   return kept;
 }
 
-/** In a folder of its own beside the place, then into it by one rename: two test processes may do this at once. */
+/** Unpacks into a separate folder first, then moves it by one rename: two test processes may do this at once. */
 async function unpack(name: string, fromPackage: string, place: string): Promise<void> {
   await mkdir(CACHE, { recursive: true });
   const folder = await mkdtemp(join(CACHE, 'unpack-'));

@@ -6,7 +6,7 @@ import { dueBy } from './due-by.ts';
 const LATE = NOW + 1000 * 3_600_000;
 
 /**
- * Deletes a job from the ledger as the engine does, whatever state it is in: cancelled, taken from its workers, marked,
+ * Deletes a job from the ledger as the engine does, in any state: cancelled, taken from its workers, marked,
  * and forgotten. Answers whether it was there.
  */
 export async function deleteJob(

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import type { Clock } from '../../src/ports/clock.ts';
 
 /**
- * A clock that stands still until it is told to go on. `advance` wakes sleepers in the order of their times, and lets
+ * A clock that stops until a test moves it on. `advance` wakes sleepers in the order of their times, and lets
  * what each of them does come to rest before the next; `jump` sets the wall clock and leaves durations alone.
  */
 export class FakeClock implements Clock {

@@ -6,7 +6,7 @@ import { fileURLToPath } from 'node:url';
 const TESTS = fileURLToPath(new URL('./followed-tests.ts', import.meta.url));
 const FOLLOW = fileURLToPath(new URL('./follow-tests.ts', import.meta.url));
 
-/** The report of a run, without times, and without who in Node called: that depends on how busy the machine is. */
+/** The report of a run, without times and Node's own stack frames: those depend on how busy the machine is. */
 function report(...flags: readonly string[]): Promise<string> {
   const { NODE_TEST_CONTEXT: _, ...env } = process.env;
   const { promise, resolve } = Promise.withResolvers<string>();

@@ -23,7 +23,7 @@ asyncHooks.createHook = (callbacks) => {
 };
 
 AsyncResource.prototype.runInAsyncScope = function run(work, self, ...args) {
-  // Of all resources, only tests have these.
+  // Tests are the only resources that have these.
   if (!('subtests' in this)) return Reflect.apply(runInAsyncScope, this, [work, self, ...args]);
   const id = this.asyncId();
   init?.(id, 'Test', 0, this);

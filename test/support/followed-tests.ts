@@ -3,13 +3,13 @@ import { after, test } from 'node:test';
 import { setTimeout as pause } from 'node:timers/promises';
 
 /** Run by `follow-tests.test.ts`: the runner must know which test it is in, long after the test began. */
-test('a rejection that nobody handles fails its test', async () => {
+test('an unhandled rejection fails its test', async () => {
   await pause(1);
   void Promise.reject(new Error('lost'));
   await pause(20);
 });
 
-test('so does an error that is thrown by a timer', async () => {
+test('an error that is thrown by a timer fails its test', async () => {
   await pause(1);
   setTimeout(() => {
     throw new Error('thrown');
@@ -17,7 +17,7 @@ test('so does an error that is thrown by a timer', async () => {
   await pause(20);
 });
 
-test('what is to be done after a test is done before the next one', async (t) => {
+test('an `after` hook of a test runs before the next test', async (t) => {
   const done: string[] = [];
   await t.test('inner', async () => {
     await pause(1);

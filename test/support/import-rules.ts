@@ -65,7 +65,7 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
     ],
     'config.ts',
   ],
-  // The demo county only as what a process of its own runs.
+  // The demo county may be imported only as the entry of a separate process.
   cli: ['domain', 'contract', 'config.ts', 'main', 'demo'],
   // It talks to the REST API and to nothing else.
   dashboard: ['domain', 'contract'],
@@ -74,16 +74,16 @@ export const IMPORT_TABLE: Readonly<Record<string, readonly string[]>> = {
   examples: [],
   demo: [],
   docs: ['domain'],
-  // The stack: it describes where the engine runs, and has no part of it. A lane is a queue and a service there.
+  // The stack: it describes where the engine runs, and contains no part of it. A lane is a queue and a service there.
   deploy: ['domain'],
 };
 
 /**
  * Single files of a zone that another may import, and none of their neighbours: plain data, so that two cannot differ. One
- * that imports something itself is no such file: its neighbours would come along.
+ * that imports something itself does not qualify: its neighbours would come along.
  */
 const FILES_OF: Readonly<Record<string, readonly string[]>> = {
-  // How the table is made, and under which names metrics are told.
+  // How the table is created, and under which names metrics are published.
   deploy: ['src/adapters/aws/table-schema.ts', 'src/controller/metrics/emf-names.ts'],
 };
 
@@ -93,7 +93,7 @@ const CLOSED_FILES: Readonly<Record<string, Readonly<Record<string, string>>>> =
   cli: { 'src/main/engine.ts': 'src/main/controller.ts' },
 };
 
-/** These try out and measure everything, and nobody else may lean on them. */
+/** These test and measure everything, and no other zone may depend on them. */
 const MAY_IMPORT_ALL = ['test', 'bench'];
 
 /** Packages that only some may use, and zones that may use only some packages. */
@@ -102,11 +102,11 @@ const PACKAGES_OF: Readonly<Record<string, (name: string) => boolean>> = {
   contract: (name) => name === 'zod' || name === 'eventsource-parser',
   // Its types alone, which say what a browser is: a rule below holds for what is loaded.
   ports: (name) => name === 'playwright-core',
-  // Whatever an author outside of this repository could not import, ours do not either.
+  // What an author outside this repository could not import, our scrapers do not import either.
   scrapers: (name) => name === 'trawl/scraper' || name.startsWith('node:'),
   examples: (name) => name.startsWith('trawl/') || name.startsWith('node:'),
 };
-/** A name that ends in a star stands for all that begin like it. */
+/** A name that ends in a star means all names with that prefix. */
 const ZONES_OF: Readonly<Record<string, readonly string[]>> = {
   'node:sqlite': ['adapters/embedded'],
   '@aws-sdk/*': ['adapters/aws'],
@@ -139,7 +139,7 @@ interface Import {
   readonly specifier: string | null;
   /** False for the entry of another thread or process: it is allowed or not like an import, but closes no cycle. */
   readonly isLoaded: boolean;
-  /** For types alone: nothing of it is left when the program runs. */
+  /** Imports only types: nothing of it is left when the program runs. */
   readonly isErased: boolean;
 }
 
@@ -243,7 +243,7 @@ export function* importsOf(file: ParsedFile): Generator<Import> {
         isErased: false,
       };
     } else if (isNewExpression(node) && isIdentifier(node.expression) && node.expression.text === 'URL') {
-      // `new URL('./thread.ts', import.meta.url)`: how threads and processes are told what to run.
+      // `new URL('./thread.ts', import.meta.url)`: how the code names what threads and processes run.
       const specifier = literal(node.arguments?.[0]);
       if (specifier?.startsWith('.') && specifier.endsWith('.ts'))
         yield { node, specifier, isLoaded: false, isErased: false };
@@ -262,7 +262,7 @@ function literal(node: Node | undefined): string | null {
   return node !== undefined && (isStringLiteral(node) || isNoSubstitutionTemplateLiteral(node)) ? node.text : null;
 }
 
-/** Each circle of files once, told from the file of it that stands first. */
+/** Each cycle of files once, beginning with its first file in order. */
 function cycles(loads: ReadonlyMap<string, readonly { to: string; line: number }[]>): Finding[] {
   const findings: Finding[] = [];
   const done = new Set<string>();

@@ -5,7 +5,7 @@ import { UNCHECKED } from '../../src/scraping/robots/robots-check.ts';
 import { SharedStates } from '../../src/scraping/shared-states.ts';
 import type { WorkerDeps } from '../../src/worker/worker.ts';
 
-/** For scrapers that go nowhere: one that tries to is a bug of the test. */
+/** For scrapers that make no requests: one that tries to is a bug in the test. */
 export const NO_TOOLS: WorkerDeps['tools'] = {
   web: { send: () => Promise.reject(new Error('this test has no web')) },
   gate: {
@@ -26,7 +26,7 @@ export const NO_TOOLS: WorkerDeps['tools'] = {
   allowsScripts: false,
 };
 
-/** In a world where time stands still. */
+/** Shared states in a world where time does not pass. */
 export function sharedStates(): SharedStates {
   return new SharedStates({ gate: OPEN_GATE, elapsed: () => 0, sleep: async () => {} });
 }

@@ -10,7 +10,7 @@ export interface OpenApi {
 export interface DocumentedOperation {
   readonly operationId: string;
   readonly summary: string;
-  /** Empty where no key is needed; absent where the document's own holds. */
+  /** Empty where no key is needed; absent where the document's own applies. */
   readonly security?: readonly object[];
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, unknown>> }>>;
 }
@@ -24,7 +24,7 @@ export interface Answered {
 /**
  * Holds answers against an OpenAPI document: the status must be documented for the operation, the content type must be one
  * of that status, and JSON must fit its schema. The schemas are taken as they are: they allow no field that they do not
- * name (`openObjects` tells where one does), so that a field which is answered and not documented is found as well.
+ * name (`openObjects` lists where one does), so that a field which is answered and not documented is found as well.
  */
 export function openApiChecker(document: OpenApi): OpenApiChecker {
   // All services of a file have the same document, and compiling its schemas takes half a second.
@@ -55,14 +55,14 @@ function makeChecker(document: OpenApi) {
       assert.fail(`${about}: ${ajv.errorsText(validate.errors)}\n${JSON.stringify(value, null, 1)}`);
   };
   return {
-    /** Of a named schema: for JSON that comes in events. */
+    /** Checks against a named schema: for JSON that comes in events. */
     checkSchema: (name: string, value: unknown) => checkJson(`/components/schemas/${name}`, value, name),
     checkAnswer(method: string, path: string, answer: Answered): void {
       const about = `${method} ${path} answered ${answer.status}`;
       const found = findOperation(document, method, path);
       const type = answer.headers.get('content-type')?.split(';')[0] ?? null;
       if (found === null) {
-        // What is no operation has no entry in the document; it is a problem like any other.
+        // A request that is not an operation has no entry in the document; it is a problem like any other.
         assert.ok(
           [400, 403, 404, 405, 413, 415, 503].includes(answer.status),
           `${about}, and there is no such operation`,
@@ -112,7 +112,7 @@ export function findOperation({ paths }: OpenApi, method: string, path: string):
   return null;
 }
 
-/** No two templates of the document fit one path: a parameter never stands where another path has a word. */
+/** No two templates of the document fit one path: a parameter is never in a place where another path has a word. */
 function patternOf(template: string): RegExp {
   const pattern =
     PATTERNS.get(template) ?? new RegExp(`^${template.replaceAll('.', '\\.').replaceAll(/\{\w+\}/g, '[^/]*')}$`);

@@ -22,7 +22,7 @@ export class PackingStore implements ResultStore {
     this.#segments += 1;
     const key = `${first.key.split('/')[0]}/segments/${this.#segments}.seg`;
     const stored: StoredBytes[] = [];
-    // So that not even the first slice begins where the object does.
+    // Padding, so that not even the first slice begins where the object does.
     const parts: Uint8Array[] = [Buffer.from('TRAWL')];
     let offset = 5;
     for (const { body, encoding } of puts) {

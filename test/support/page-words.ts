@@ -7,7 +7,7 @@ export type ParsedElement = DefaultTreeAdapterMap['element'];
 
 /**
  * Reads a page, and Markdown, by other parsers than the ones that convert it: parse5 and markdown-it. Text of a page is
- * what stands in its elements, whatever they are called; only what no browser shows is left out.
+ * what is in its elements, whatever they are called; only what no browser shows is left out.
  */
 const UNSEEN = new Set(['script', 'style', 'template', 'noscript', 'head', 'title', 'iframe']);
 /** Their text is never one word with that beside it. */
@@ -49,7 +49,7 @@ const APART = new Set([
   ],
   ...['header', 'footer', 'nav', 'img', 'button', 'option', 'label'],
 ]);
-/** A word; of the scripts that put no spaces between words, a character. */
+/** A word; in scripts that put no spaces between words, a character. */
 const WORD = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]|[\p{L}\p{N}\p{M}]+/gu;
 const WIDTHLESS = /[\u00ad\u200b\u2060\ufeff]/g;
 
@@ -57,11 +57,11 @@ const renderer = new MarkdownIt({ html: true });
 
 export interface ReadPage {
   readonly words: readonly string[];
-  /** Of each `<pre>`, without the line end at its own end: a fence adds one anyway. */
+  /** The text of each `<pre>`, without the line end at its own end: a fence adds one anyway. */
   readonly codes: readonly string[];
 }
 
-/** The words and the code of an element of a page; of the whole page if there is no such element. */
+/** The words and the code of an element of a page, or of the whole page if there is no such element. */
 export function readHtml(
   html: string,
   isContent: (element: ParsedElement) => boolean,

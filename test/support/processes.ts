@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 /** Whether a process runs. One that has ended and whose parent has not looked at it yet does not. */
 export function isRunning(pid: number): boolean {
   try {
-    // The state is behind the name, which is in brackets and may have brackets in it.
+    // The state comes after the name, which is in brackets and may contain brackets.
     return !/^.*\) [ZX]/s.test(readFileSync(`/proc/${pid}/stat`, 'utf8'));
   } catch {
     return false;

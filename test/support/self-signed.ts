@@ -6,7 +6,7 @@ export interface SelfSigned {
   readonly cert: string;
 }
 
-/** A certificate for these hosts, signed by itself: good for whoever is told to trust it, and for nobody else. */
+/** A self-signed certificate for these hosts: valid for clients configured to trust it, and for no others. */
 export function selfSigned(hosts: readonly string[]): SelfSigned {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const algorithm = sequence(oid(ECDSA_WITH_SHA256));

@@ -126,7 +126,7 @@ function memberOf(object: Node, member: Node | undefined): string | null {
     : null;
 }
 
-/** A name that stands for the global, not one that is being given to a member or a key. */
+/** A name that refers to the global, not one that names a member or a key. */
 function isUse(node: Node): boolean {
   const { parent } = node;
   if (isPropertyAccessExpression(parent)) return parent.expression === node;

@@ -43,7 +43,7 @@ const files = new Map<string, string>();
 const folders = new Set<string>();
 let compiler: API | null = null;
 
-/** Parses files that need not exist on any disk. Nothing is resolved or checked: each file stands for itself. */
+/** Parses files that need not exist on any disk. Nothing is resolved or checked: each file is parsed by itself. */
 export function parse(sources: readonly SourceText[]): ParsedFile[] {
   // A folder for each call: the compiler keeps what it has read. It ends with this process.
   const folder = `/virtual-${folders.size}`;

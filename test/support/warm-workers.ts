@@ -8,16 +8,16 @@ import type { Ended, Order } from './worker-host.ts';
 /**
  * For a process that starts many workers of the lane `http` one after another, such as a test file: once this is imported, they are
  * lives of a few processes that stay (`worker-host.ts`). Starting a worker and loading its sources takes longer than what most
- * tests let it do. Everything else is as ever: it has a process apart from its engine's, with its id, which may be killed, and is
- * gone then. The slow run starts each worker as the product does.
+ * tests let it do. Everything else is as usual: a worker has a process apart from its engine's, with its id, which
+ * may be killed and is gone then. The slow run starts each worker as the product does.
  */
 const WORKER = fileURLToPath(new URL('../../src/main/worker-child.ts', import.meta.url));
 const HOST = fileURLToPath(new URL('worker-host.ts', import.meta.url));
 
-// Not an import, which would be the one that replaces it.
+// A constant and not an import, because an import would refer to the replacement.
 const spawnAnew = childProcess.spawn;
 
-/** Processes without a life, by their flags. */
+/** Idle processes, by their flags. */
 const idle = new Map<string, ChildProcess[]>();
 
 const spawnWarm = (command: string, args: readonly string[], options: SpawnOptions): ChildProcess => {

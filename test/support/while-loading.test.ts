@@ -20,7 +20,7 @@ function run(loading: string): readonly string[] {
   return stderr.trim().split('\n');
 }
 
-test('what a file needs is there until its last test has ended, however long it takes to add that', () => {
+test('what a file needs is available until its last test has ended, however long it takes to add that test', () => {
   assert.deepEqual(run('await whileLoading(load);'), ['first', 'second', 'closed']);
   assert.deepEqual(run('await load();'), ['first', 'closed', 'second'], 'node:test waits by itself: this can go');
 });

@@ -8,7 +8,7 @@ export interface Order {
   readonly cwd: string;
 }
 
-/** Told to the parent when a life is over. */
+/** Sent to the parent when a life is over. */
 export interface Ended {
   readonly code: number;
 }

@@ -77,7 +77,7 @@ async function failed(scrape: (context: ScrapeContext) => Promise<unknown>, poli
   return { failure: result.outcome.failure, tries: result.tries, durationMs: result.durationMs };
 }
 
-test('a failure that is worth it is tried again as the policy says, and what it ends with is told', async () => {
+test('a failure worth retrying is tried again as the policy says, and the final outcome is reported', async () => {
   const seen: string[] = [];
   const { result } = await attempt(async ({ tryNumber, identity }) => {
     seen.push(`${tryNumber} ${identity}`);
@@ -121,7 +121,7 @@ test('the most telling try names the failure, and what is kept is of that try', 
   assert.partialDeepStrictEqual(JSON.parse(await text('metadata.json')), { of: 3, tries: 4, error: { type } });
 });
 
-test('each failed try is told with its error, its time and the wait after it', async () => {
+test('each failed try is reported with its error, its time and the wait after it', async () => {
   const { settled } = await failingAs(['timeout', 'navigation_failed', 'navigation_failed', 'rate_limited']);
   const { failedTries = [], startedAt } = settled;
   assert.deepEqual(
@@ -141,14 +141,14 @@ test('each failed try is told with its error, its time and the wait after it', a
   for (const [index, at] of later.entries()) assert.ok(at >= first + 2000 * (index + 1), `${at}`);
 });
 
-test('a success tells the tries that failed before it, and an attempt with one try tells none', async () => {
+test('a success lists the tries that failed before it, and an attempt with one try lists none', async () => {
   const { settled: late } = await failingAs(['blocked']);
   assert.deepEqual([late.outcome.kind, late.failedTries?.map(({ type }) => type)], ['scraped', ['blocked']]);
   assert.ok(!('failedTries' in (await failingAs([])).settled));
   assert.ok(!('failedTries' in (await failingAs(['not_found'])).settled));
 });
 
-test('a wait for another try is told, and the last failure is followed by none', async () => {
+test('a wait for another try is reported, and the last failure is followed by none', async () => {
   const types = ['timeout', 'rate_limited', 'not_found'] as const;
   const { waits } = await attempt(
     async ({ tryNumber }) => {
@@ -248,7 +248,7 @@ test('after a block and after a failure of the proxy, the dialer of the next try
   assert.deepEqual(sessions, ['job/item/0', 'job/item/1', 'job/item/2']);
 });
 
-test('whatever it ends with, an attempt tells which version of the scraper was run', async () => {
+test('whatever it ends with, an attempt says which version of the scraper was run', async () => {
   const versionOf = async (scrape: () => Promise<unknown>, options: Parameters<typeof attempt>[1]) => {
     const { result } = await attempt(scrape, options);
     assert.ok(result !== 'aborted');
@@ -286,7 +286,7 @@ test('a scraper that never returns loses its slot when the item has used up its 
   assert.ok(wasTold);
 });
 
-test('an attempt that is taken away ends at once, and is no failure', async () => {
+test('an attempt that is taken away ends at once, and is not a failure', async () => {
   const taken = new AbortController();
   const { result } = await attempt(
     () => {
@@ -298,7 +298,7 @@ test('an attempt that is taken away ends at once, and is no failure', async () =
   assert.equal(result, 'aborted');
 });
 
-test('bytes are kept before the outcome is told, large pages packed, under a key of this attempt', async () => {
+test('bytes are kept before the outcome is reported, large pages packed, under a key of this attempt', async () => {
   const bytes = new Uint8Array(5000).fill(65);
   const { result, store } = await attempt(async () => ({
     kind: 'scraped',
@@ -312,7 +312,7 @@ test('bytes are kept before the outcome is told, large pages packed, under a key
 
 const PAGE = { kind: 'html', bytes: Buffer.from('<p>'), contentType: 'text/html', extension: 'html' } as const;
 
-test('what a failed attempt fetched is kept before the failure is told', async () => {
+test('what a failed attempt fetched is kept before the failure is reported', async () => {
   const { result, store } = await attempt(async () => ({
     kind: 'failed',
     failure: failure('structure_changed', 'nothing matches #owner'),
@@ -352,7 +352,7 @@ test('an item that was passed over keeps what there is of it, and one with nothi
   assert.deepEqual(empty.result.outcome, { kind: 'skipped', reason: 'known-bad' });
 });
 
-test('every attempt leaves metadata: the item, the times and the tries, what the scraper tells, and why it failed', async () => {
+test('every attempt leaves metadata: the item, the times and the tries, what the scraper reports, and why it failed', async () => {
   const metadataOf = async (scrape: (context: ScrapeContext) => Promise<unknown>) => {
     const { result, store } = await attempt(scrape, { metadata: true, version: '1.2.3' });
     assert.ok(result !== 'aborted' && result.outcome.kind !== 'skipped');
@@ -423,7 +423,7 @@ test('documents that a try has opened and not handed over are thrown away, and a
   for (const context of contexts) assert.throws(() => context.draft(), /the try is over/);
 });
 
-test('a scraper that waits in a loop and is left behind does not keep the others from running', async () => {
+test('a scraper that waits in a loop and is abandoned does not keep the others from running', async () => {
   let rounds = 0;
   const { failure: seen } = await failed(
     async ({ sleep }) => {

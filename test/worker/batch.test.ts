@@ -77,14 +77,14 @@ test('items of a batch are settled together', async () => {
   assert.deepEqual([end, settles, counts.success], ['over', [5], 5]);
 });
 
-test('what speaks against the site is told at once, so that the breaker hears of it', async () => {
+test('what speaks against the site is reported at once, so that the breaker learns of it', async () => {
   const { settles, counts } = await run(async ({ itemId }) =>
     itemId === 'p-1' ? { kind: 'failed', failure: failure('structure_changed', 'no table') } : NOTHING,
   );
   assert.deepEqual([settles, counts.success, counts.failed], [[2, 3], 4, 1]);
 });
 
-test('what says nothing of the site can wait', async () => {
+test('what says nothing about the site can wait', async () => {
   const { settles } = await run(async ({ itemId }) =>
     itemId === 'p-1' ? { kind: 'failed', failure: failure('no_results', 'no such parcel') } : NOTHING,
   );

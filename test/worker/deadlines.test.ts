@@ -14,7 +14,7 @@ function given() {
   return { clock, taken, ends, watch, watchTime };
 }
 
-test('work that goes on is told when its time is over, once', async () => {
+test('work that goes on is notified when its time is over, once', async () => {
   const { clock, taken, ends, watch } = given();
   watch(1000);
   await clock.advance(999);
@@ -25,7 +25,7 @@ test('work that goes on is told when its time is over, once', async () => {
   assert.deepEqual(ends, ['late']);
 });
 
-test('work that is taken away is told so, also if that happened before its timer was set', async () => {
+test('work that is taken away is notified, even if that happened before its timer was set', async () => {
   const early = given();
   early.watch(1000);
   early.taken.abort();
@@ -39,7 +39,7 @@ test('work that is taken away is told so, also if that happened before its timer
   assert.deepEqual(later.ends, ['aborted']);
 });
 
-test('work that has ended is told nothing, and leaves no timer behind', async () => {
+test('work that has ended is not notified, and leaves no timer running', async () => {
   const { clock, taken, ends, watch } = given();
   watch(1000).end();
   const second = watch(1000);
@@ -51,7 +51,7 @@ test('work that has ended is told nothing, and leaves no timer behind', async ()
   assert.equal(clock.sleepers, 0);
 });
 
-test('time that stands still is not used up, and goes on with what was left of it', async () => {
+test('time that is stopped is not used up, and goes on with what was left of it', async () => {
   const { clock, ends, watchTime } = given();
   const time = new ItemTime(clock, 1000);
   watchTime(time);
@@ -82,7 +82,7 @@ test('a hundred items have one timer, which ends with the last of them', async (
   assert.deepEqual(ends, ['late']);
 });
 
-test('items that end within a millisecond of each other are each told in time', async () => {
+test('items that end within a millisecond of each other are each notified in time', async () => {
   const { clock, ends, watch } = given();
   watch(1000);
   watch(1001);

@@ -100,7 +100,7 @@ async function stored(t: TestContext, { page = PAGE, metadata = METADATA }: { pa
 
 const METADATA = JSON.stringify({ job_id: 'old', url: URL_OF_PAGE });
 
-test('a stored page is read anew, and what comes of it is kept under the new job', async (t) => {
+test('a stored page is read again, and the result is kept under the new job', async (t) => {
   const { store, extract } = await stored(t);
   const { outcome, tries } = await extract(READS_OWNER);
   assert.ok(outcome.kind === 'scraped', JSON.stringify(outcome));
@@ -126,7 +126,7 @@ test('parse sees the page as it was fetched: its text to the letter, and where i
   assert.deepEqual(seen, [page, URL_OF_PAGE, 'https://county.example/bill']);
 });
 
-test('where it was not kept whence a page came, it comes from nowhere', async (t) => {
+test('a page whose origin was not kept has no origin', async (t) => {
   for (const metadata of ['no JSON', '"text"', '{"url":5,"job_id":{}}']) {
     const { extract, source } = await stored(t, { metadata });
     const urls: string[] = [];
@@ -175,7 +175,7 @@ test('a page that is gone, damaged or torn is not read, and the item says which'
   assert.equal((await failureOf(READS_OWNER, { source: huge })).type, 'too_large');
 });
 
-test('damaged metadata are told, too: they say where the page is from', async (t) => {
+test('damaged metadata are reported, too: they say where the page is from', async (t) => {
   const { failureOf, folder } = await stored(t);
   truncateSync(join(folder, 'old/items/1/metadata.json'), 3);
   assert.match((await failureOf(READS_OWNER)).message, /^the stored metadata .* is damaged/);

@@ -134,7 +134,7 @@ test('without keep_html the page of a failure is kept under a kind of its own, w
   assert.deepEqual((await run('2', { results })).kinds, ['metadata']);
 });
 
-test('keep_failures 0 keeps none, and the address of a failure is still told', async () => {
+test('keep_failures 0 keeps none, and the address of a failure is still reported', async () => {
   const run = openWorker();
   const { kinds, failure } = await run('1', { answers: notThere, results: { keep_failures: 0 } });
   assert.deepEqual(kinds, ['metadata']);
@@ -186,7 +186,7 @@ test('a page in another charset is kept as it came, and shown as UTF-8', async (
   assert.deepEqual(decodeVisit((await read('visit')) ?? Buffer.from('')).recorded[1]?.body, body);
 });
 
-test('a JSON answer is kept as JSON, and what is no text is only part of the visit', async () => {
+test('a JSON answer is kept as JSON, and what is not text is only part of the visit', async () => {
   const run = openWorker();
   const answering = (type: string) => (id: string) => {
     const headers = { 'content-type': type };

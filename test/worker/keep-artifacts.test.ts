@@ -56,7 +56,7 @@ test('an attempt that finds other bytes under its key is kept whole in a folder 
   assert.equal(await store.removeAll('job-1/'), 6);
 });
 
-test('the same bytes under the same key are no reason for another folder', async () => {
+test('the same bytes under the same key are not a reason for another folder', async () => {
   const keep = keeper(openMemoryResultStore());
   assert.deepEqual(await keep({}, page('same')), await keep({}, page('same')));
 });

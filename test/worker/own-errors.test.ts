@@ -329,7 +329,7 @@ test('the pauses grow, and the last error fails the item', () => {
   );
 });
 
-test('an error is told in one line of bounded length', () => {
+test('an error is reported in one line of bounded length', () => {
   assert.equal(describeOwnError(new RangeError('a\n  b')), 'RangeError: a b');
   assert.equal(describeOwnError('x'.repeat(9000)).length, MAX_OWN_ERROR_LENGTH);
 });

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { atOnce } from '../../../src/adapters/aws/at-once.ts';
 
-test('no more are at work at once than allowed, and answers come in the order of the list', async () => {
+test('no more tasks are at work at once than allowed, and answers come in the order of the list', async () => {
   let working = 0;
   let most = 0;
   const answers = await atOnce(3, [5, 1, 4, 2, 3, 0, 6], async (turns) => {

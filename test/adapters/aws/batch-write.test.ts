@@ -20,7 +20,7 @@ function keysOf(requests: readonly WriteRequest[]): WriteRequest[] {
   });
 }
 
-/** Between SDK and emulator, as a table that is asked too much: it takes `taken` of a batch and hands back the rest. */
+/** Between SDK and emulator, like an overloaded table: it takes `taken` of a batch and hands back the rest. */
 function takeOnly(dynamo: DynamoDBClient, taken: (call: number) => number): { readonly sizes: number[] } {
   const sizes: number[] = [];
   dynamo.middlewareStack.add(
@@ -77,7 +77,7 @@ test('what is handed back is sent again after pauses that grow while nothing goe
   }
 });
 
-test('a table that takes nothing for half a minute is trouble of the storage', async () => {
+test('a table that takes nothing for half a minute is storage trouble', async () => {
   const { dynamo } = room.open();
   takeOnly(dynamo, () => 0);
   const clock = new HastyClock();

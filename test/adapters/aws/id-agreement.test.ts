@@ -23,7 +23,7 @@ function drawing(seed: number): (limit: number) => number {
 
 type Outcome = 'won' | 'lost' | 'moved';
 
-/** An addition as the ledger makes it: ask, append, and then commit if nobody else has in the meantime. */
+/** An addition as the ledger makes it: ask, append, and then commit if no other writer has in the meantime. */
 async function beginToAdd(
   index: IdIndex,
   job: Job,

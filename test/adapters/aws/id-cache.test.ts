@@ -8,7 +8,7 @@ function run(id: string, parts = 1) {
   return { id, from: 0, to: 1000, level: 0, parts };
 }
 
-/** Spread over all that a hash can be. */
+/** Hashes that are spread over the whole range. */
 function hashesFrom(first: number, count: number): Uint32Array {
   return Uint32Array.from({ length: count }, (_, index) => Math.imul(first + index, 0x9e3779b1));
 }
@@ -17,7 +17,7 @@ function tableFrom(first: number): IdTable {
   return IdTable.of(hashesFrom(first, 1000), first);
 }
 
-test('a filter knows all that it was made of, and takes few others for it', () => {
+test('a filter knows all the hashes that it was made of, and takes few others for one of them', () => {
   const filter = new IdFilter(hashesFrom(0, 100_000), 100_000);
   assert.ok(hashesFrom(0, 100_000).every((hash) => filter.mayHave(hash)));
   const mistaken = hashesFrom(5_000_000, 100_000).filter((hash) => filter.mayHave(hash)).length;

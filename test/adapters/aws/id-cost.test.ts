@@ -8,15 +8,15 @@ const room = openIdRoom();
 
 const CHUNK = 1000;
 
-test('what an import and a look cost stays small', async (t) => {
+test('the cost of an import and of a lookup stays small', async (t) => {
   const writer = room.open();
-  // As long as a clock makes them: it stands in the key of every row.
+  // As long as the ids that a clock makes: it is in the key of every row.
   const job = new Job('019a8c5e-7d1f-7abc-8def-0123456789ab');
   const chunkOf = (number: number) => idsOf(`https://example.com/parcels/${number}`, CHUNK);
   const importChunk = (number: number) => job.add(writer.index, chunkOf(number));
   for (let number = 0; number < 255; number += 1) await importChunk(number);
 
-  await t.test('to look for an id is two requests, however many runs there are', async () => {
+  await t.test('looking up an id takes two requests, however many runs there are', async () => {
     assert.equal(job.runs.length, 30);
     assert.ok(encodeRuns(job.runs).length < 30 * 30);
     const { index, meter } = room.open();
@@ -26,7 +26,7 @@ test('what an import and a look cost stays small', async (t) => {
     assert.ok(meter.readUnits <= 30 * 3, `${meter.readUnits} read units`);
   });
 
-  await t.test('thousands of ids are looked for by reading each row once, and then from memory', async () => {
+  await t.test('thousands of ids are looked up by reading each row once, and then from memory', async () => {
     const { index, meter } = room.open();
     const asked = [...chunkOf(3), ...chunkOf(200), ...idsOf('absent', 2000)];
     const places = await index.locate(job, asked, job.confirm);
@@ -42,7 +42,7 @@ test('what an import and a look cost stays small', async (t) => {
   });
 
   await t.test(
-    'whoever has no memory for tables still asks the table for next to nothing that is not there',
+    'an index that has no memory for tables still reads next to nothing for ids that are not there',
     async () => {
       const { index, meter } = room.open({ maxCacheBytes: 900_000 });
       await index.find(job, idsOf('first', 1000));
@@ -54,7 +54,7 @@ test('what an import and a look cost stays small', async (t) => {
   );
 
   await t.test('an item costs a twentieth of a write unit, merges and deletions included', async () => {
-    // The one that makes all of them into one run: the cycle is complete, and the next one costs the same.
+    // This chunk merges all of them into one run: the cycle is complete, and the next one costs the same.
     await importChunk(255);
     assert.deepEqual(
       job.runs.map(({ from, to, level }) => [from, to, level]),

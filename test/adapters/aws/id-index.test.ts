@@ -5,7 +5,7 @@ import { openIdRoom } from './id-room.ts';
 
 const room = openIdRoom();
 
-test('an id is found at its place by whoever wrote it and by another, and one that is not there is not', async () => {
+test('an id is found at its place by its writer and by another process, and an absent one is not', async () => {
   const [mine, other] = [room.open(), room.open()];
   const job = new Job('found');
   await job.add(mine.index, idsOf('a', 2500));
@@ -17,7 +17,7 @@ test('an id is found at its place by whoever wrote it and by another, and one th
   assert.deepEqual(await other.index.locate(job, asked, job.confirm), places);
 });
 
-test('ids are told apart by the item, not by the hash: each of those that share one is found, and no other', async () => {
+test('ids are distinguished by item, not by hash: each of those that share a hash is found, and no other', async () => {
   const hashOf = (_: string, itemId: string) => (Number(itemId.slice(2)) % 7) * 2 ** 29;
   const writer = room.open({ hashOf });
   const job = new Job('collisions');
@@ -78,7 +78,7 @@ test('a fresh import reads nothing, and only what is new to it is read by anothe
   assert.deepEqual([other.meter.requests, other.meter.readUnits], [['BatchGetItem'], 1]);
 });
 
-test('removing a job takes all its rows, those of lost additions too, and those of no other', async () => {
+test('removing a job deletes all its rows, those of lost additions too, and those of no other job', async () => {
   const { index } = room.open();
   const [job, another] = [new Job('removed'), new Job('removed-not')];
   await job.add(index, idsOf('a', 5000));
@@ -92,7 +92,7 @@ test('removing a job takes all its rows, those of lost additions too, and those 
   assert.deepEqual(await index.locate(another, ['a-3'], another.confirm), [3]);
 });
 
-test('a run of which rows are damaged is an error that names it', async () => {
+test('a run with damaged rows is an error that names it', async () => {
   const { index } = room.open();
   const job = new Job('damaged');
   await job.add(index, idsOf('a', 3));

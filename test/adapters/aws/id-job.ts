@@ -21,7 +21,7 @@ export class Job implements IdJob {
     await appended.committed();
   }
 
-  /** As somebody read it at this moment. */
+  /** The job as it is read at this moment. */
   snapshot(): IdJob {
     return { inc: this.inc, runs: this.runs };
   }

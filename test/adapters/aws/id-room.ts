@@ -16,14 +16,14 @@ let rooms = 0;
 export interface IdRoom {
   readonly tableName: string;
   readonly clock: HastyClock;
-  /** As another process would: with a client of its own, whose requests are counted. */
+  /** Opens the index as another process would: with a client of its own, whose requests are counted. */
   open(parts?: Partial<IdIndexDeps>): {
     readonly dynamo: DynamoDBClient;
     readonly table: Table;
     readonly meter: Meter;
     readonly index: IdIndex;
   };
-  /** How many there are of the index of a job. */
+  /** How many rows the index of a job has. */
   rowsOf(inc: string): Promise<number>;
 }
 
@@ -77,7 +77,7 @@ export function openIdRoom(): IdRoom {
   };
 }
 
-/** Its time moves on when somebody sleeps, and at once. */
+/** A clock whose time moves on at once when a caller sleeps. */
 export class HastyClock extends FakeClock {
   readonly pauses: number[] = [];
 
@@ -87,7 +87,7 @@ export class HastyClock extends FakeClock {
   }
 }
 
-/** Requests of a client, and the write units of its batches by the documented rule: each kilobyte begun, of each row. */
+/** A client's requests, and the write units of its batches by the documented rule: each kilobyte begun, of each row. */
 export class Meter {
   readonly #rows = new Map<string, number>();
   requests: string[] = [];

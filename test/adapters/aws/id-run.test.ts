@@ -37,7 +37,7 @@ test('runs stay few, and no merge becomes so large that the addition that makes 
   assert.ok(added(Array(100).fill(10_000)).runs.length <= 6 + 15);
 });
 
-test('a list of runs is written short, and read as it was', () => {
+test('a list of runs is written compactly, and read back unchanged', () => {
   const { runs } = added([5, 7, 2500, ...Array(20).fill(3)]);
   assert.deepEqual(decodeRuns(encodeRuns(runs)), runs);
   assert.deepEqual(decodeRuns(encodeRuns([])), []);

@@ -10,7 +10,7 @@ import { openLedgerRoom } from './ledger-room.ts';
 
 const room = openLedgerRoom();
 
-/** An index that never catches up: whoever puts it right believes that it was done. */
+/** An index that never catches up: a process that puts it right believes that this was done. */
 const behind: Relaying = async (asked, forward) => {
   const isPutRight = asked.body.includes('"UpdateExpression":"SET #dueAt = :dueAt"');
   return isPutRight && operationOf('dynamo', asked) === 'UpdateItem' ? jsonAnswer(200, {}) : forward(asked);
@@ -44,7 +44,7 @@ for (const [what, relaying] of [
   ['', undefined],
   [', also while the index is behind', behind],
 ] as const) {
-  test(`leases that were renewed do not hide those of dead workers behind them${what}`, async () => {
+  test(`leases that were renewed do not hide those of dead workers after them${what}`, async () => {
     const { ledger } = await room.open({}, relaying);
     const jobId = await givenJob(ledger, { jobId: `job${what}`, items: 10 });
     const late = NOW + 2 * LEASE_MS;

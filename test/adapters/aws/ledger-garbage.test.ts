@@ -25,7 +25,7 @@ function suspendedAt(operation: string) {
   return { relaying, reached: reached.promise, resume: () => resume.resolve() };
 }
 
-/** Takes no deletions until it is told to. */
+/** Takes no deletions until the trouble is over. */
 function inTrouble() {
   let isOver = false;
   const relaying: Relaying = async (asked, forward) =>
@@ -40,7 +40,7 @@ function inTrouble() {
   };
 }
 
-/** Of a job that was removed, and whose rows could not be. */
+/** Leaves the rows of a job that was removed, and whose rows could not be. */
 async function leaveGarbage(jobId: string): Promise<void> {
   const { ledger } = await room.open();
   await givenJob(ledger, { jobId, items: 150 });
@@ -54,7 +54,7 @@ async function leaveGarbage(jobId: string): Promise<void> {
 }
 
 for (const operation of ['BatchWriteItem', 'TransactWriteItems']) {
-  test(`a job whose maker slept for hours before its ${operation} is not made of what was swept meanwhile`, async () => {
+  test(`a job whose creator slept for hours before its ${operation} is not made of what was swept meanwhile`, async () => {
     const { relaying, reached, resume } = suspendedAt(operation);
     const clock = new OwnClock();
     const { ledger } = await room.open({ clock }, relaying);
@@ -78,7 +78,7 @@ for (const operation of ['BatchWriteItem', 'TransactWriteItems']) {
   });
 }
 
-test('a job is not made either while a sweep that was begun has not come to its end', async () => {
+test('a job is not created either while a sweep that was begun has not come to its end', async () => {
   const { relaying, reached, resume } = suspendedAt('TransactWriteItems');
   const clock = new OwnClock();
   const { ledger } = await room.open({ clock }, relaying);
@@ -92,7 +92,7 @@ test('a job is not made either while a sweep that was begun has not come to its 
   assert.deepEqual(await room.rows(), []);
 });
 
-test('a job that is just being made is not swept', async () => {
+test('a job that is just being created is not swept', async () => {
   const { relaying, reached, resume } = suspendedAt('TransactWriteItems');
   const clock = new OwnClock();
   const { ledger } = await room.open({ clock }, relaying);
@@ -108,7 +108,7 @@ test('a job that is just being made is not swept', async () => {
   await deleteJob(ledger, 'young');
 });
 
-test('what a removal had to leave is swept without waiting, by two at once, and again after trouble', async () => {
+test('what a removal had to leave is swept without waiting, by two sweepers at once, and again after trouble', async () => {
   await leaveGarbage('left');
   const trouble = inTrouble();
   const troubles: string[] = [];
@@ -146,7 +146,7 @@ test('a draft is swept an hour after the last items were added to it, and not be
 });
 
 for (const operation of ['BatchWriteItem', 'TransactWriteItems']) {
-  test(`a draft whose maker slept for hours before its ${operation} leaves nothing`, async () => {
+  test(`a draft whose creator slept for hours before its ${operation} leaves nothing behind`, async () => {
     const { relaying, reached, resume } = suspendedAt(operation);
     const clock = new OwnClock();
     const { ledger } = await room.open({ clock }, relaying);

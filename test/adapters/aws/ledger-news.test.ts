@@ -11,12 +11,12 @@ test('a writer whose clock is ahead does not make listeners deaf to the others, 
   const heard: string[] = [];
   ledger.subscribe((change) => heard.push(change.kind === 'job' ? change.job.jobId : change.kind));
   const next = async () => {
-    // Where nothing happened for a while it listens every second.
+    // When nothing has happened for a while, it listens every second.
     await clock.advance(1000);
-    // That which listens, and that which sweeps.
+    // One sleeper listens, and the other sweeps.
     await clock.rest(2);
   };
-  /** By another process; its seed puts all of them into one shard. */
+  /** Another process creates the job; its seed puts all jobs into one shard. */
   const make = async (jobId: string, aheadMs: number) => {
     const writer = await room.open({ clock: new OwnClock({ now: clock.now() + aheadMs }) });
     await writer.ledger.createJob(newJob({ jobId }), [], clock.now());

@@ -12,7 +12,7 @@ import { openLedgerRoom } from './ledger-room.ts';
 const room = openLedgerRoom();
 const ALL: RetryFilter = { errorType: null, itemIds: null, groupKeys: null, preview: false };
 
-/** A job of which every item failed. */
+/** A job in which every item failed. */
 async function failedJob(ledger: Ledger, jobId: string, items: number, outcome: (seq: number) => Outcome) {
   await givenJob(ledger, { jobId, items, policy: { throttling: { max_concurrent_workers: 100 } } });
   for (;;) {
@@ -45,7 +45,7 @@ function statuses(items: readonly ItemRecord[]): Record<string, number> {
   return Object.fromEntries([...groups].map(([status, { length }]) => [status, length]));
 }
 
-/** Each item fails in a way of its own: digits would be taken for particulars of one and the same. */
+/** Each item fails in a way of its own: digits would be taken for details of one and the same failure. */
 const ownFailure = (seq: number) =>
   failedWith('timeout', `waited for ${'abcdefghij'[Math.floor(seq / 10) % 10]}${'abcdefghij'[seq % 10]}`);
 

@@ -13,13 +13,13 @@ let rooms = 0;
 
 /** A table for the tests of a file, and ledgers on it, each as in a process of its own. */
 export interface LedgerRoom {
-  /** `relaying`: what stands between it and the table. */
+  /** `relaying`: what happens to requests between the ledger and the table. */
   open(parts?: Partial<DynamoLedgerDeps>, relaying?: Relaying): Promise<ReturnType<typeof openDynamoLedger>>;
   /** Keys of all rows but those of news, as `pk sk`. */
   rows(): Promise<readonly string[]>;
   /** Gives the marks of reopened items the names that an older version gave them, a row for each retry. */
   renameMarks(): Promise<void>;
-  /** Makes all groups of failures what they were before they told where and when. */
+  /** Turns all groups of failures into what they were before they recorded where and when. */
   ageGroups(): Promise<void>;
 }
 
@@ -88,7 +88,7 @@ export function openLedgerRoom(): LedgerRoom {
   };
 }
 
-/** Stands still like any fake clock; but names are made by all who share a table, and must differ. */
+/** Its time does not pass by itself, as in any fake clock; but all who share a table make names, which must differ. */
 export class OwnClock extends FakeClock {
   readonly #names = systemClock();
 
@@ -96,7 +96,7 @@ export class OwnClock extends FakeClock {
     return this.#names.id();
   }
 
-  /** Until whoever runs behind our back, so many of them, has nothing to do but to wait. */
+  /** Resolves when this many tasks in the background have nothing to do but wait. */
   async rest(sleepers: number): Promise<void> {
     while (this.sleepers < sleepers) await this.turn();
   }

@@ -32,7 +32,7 @@ async function results(names: Names): Promise<Record<string, string>> {
 
 const ALL_WELL = { AWS: 'ok', Table: 'ok', 'Queue (http)': 'ok', 'Queue (browser)': 'ok', Bucket: 'ok' };
 
-test('what is missing is told part by part, then made, and a second time there is nothing to make', async () => {
+test('what is missing is reported part by part, then created, and a second time there is nothing to create', async () => {
   const names = namesOf('fresh');
   const findings = await inspectAws(clients, names, parts);
   assert.deepEqual(
@@ -142,7 +142,7 @@ test('a bucket keeps the rules that it has', async () => {
   );
 });
 
-test('a server that does not hold conditions on writes is warned of, beside all else', async () => {
+test('a server that ignores conditions on writes is warned of, besides everything else', async () => {
   const names = namesOf('overwritten');
   const faux = await startSqsAndS3({ hasS3Rules: false });
   const { s3, close } = openAwsClients({ ...emulators.overrides, endpoints: { s3: faux.url } });
@@ -174,7 +174,7 @@ test('without credentials there is one problem, and it says what to set', async 
   assert.match(`${findings[0]?.message} ${findings[0]?.advice}`, /Could not load credentials.*AWS_ACCESS_KEY_ID/);
 });
 
-test('whoever does not wait for an answer is told that there was none', async () => {
+test('an inspection that does not wait for an answer reports that there was none', async () => {
   const findings = await inspectAws(clients, namesOf('late'), { ...parts, signal: AbortSignal.abort() });
   const table = findings.find(({ name }) => name === 'Table');
   assert.deepEqual([table?.result, /in time/.test(table?.advice ?? '')], ['problem', true]);

@@ -22,7 +22,7 @@ const STALE = { Code: 'ReceiptHandleIsInvalid', SenderFault: true };
 const emulator = await startSqsInTime();
 after(() => emulator.stop());
 
-test('of a batch that is taken in part, the rest is sent again, and only what cannot be sent is refused', async () => {
+test('the rest of a batch that is taken in part is sent again, and only what cannot be sent is refused', async () => {
   const { clock, queue, calls, meddle, troubles } = await openQueue(emulator);
   let isBusy = true;
   meddle(
@@ -49,7 +49,7 @@ test('of a batch that is taken in part, the rest is sent again, and only what ca
   assert.deepEqual(troubles.length, 1);
 });
 
-test('an entry that the service does not take three times is refused', async () => {
+test('an entry that the service fails to take three times is refused', async () => {
   const { clock, queue, calls, meddle } = await openQueue(emulator);
   meddle(
     'SendMessageBatchCommand',
@@ -62,7 +62,7 @@ test('an entry that the service does not take three times is refused', async () 
   assert.equal(calls('SendMessageBatchCommand').length, 3);
 });
 
-test('an entry of which the answer says nothing was not taken', async () => {
+test('an entry that the answer does not mention was not taken', async () => {
   const { clock, queue, meddle } = await openQueue(emulator);
   meddle('SendMessageBatchCommand', async () => ({}));
   assert.deepEqual(await inTime(clock, queue.send(refs(1))), { refused: refs(1) });
@@ -83,7 +83,7 @@ test('a request that fails costs its own ten messages and no others', async () =
   assert.deepEqual(troubles, ['the http queue: sending: throttled']);
 });
 
-test('what was sent and never confirmed is refused, and its message is there all the same', async () => {
+test('what was sent but never confirmed is refused, and its message is there all the same', async () => {
   const { queue, meddle } = await openQueue(emulator);
   meddle('SendMessageBatchCommand', loseReply);
   assert.deepEqual(await queue.send(refs(3)), { refused: refs(3) });
@@ -113,7 +113,7 @@ test('a reply that is lost on the wire makes a message come twice, and both can 
   assert.deepEqual((await queue.depth())[0], { lane: 'http', waiting: 0, delivered: 0 });
 });
 
-test('an acknowledgement that fails is made again; one that never succeeds is reported, and nobody waits for it', async () => {
+test('an acknowledgement that fails is retried; one that never succeeds is reported, and no caller waits for it', async () => {
   const { clock, queue, meddle, troubles } = await openQueue(emulator);
   await queue.send(refs(4));
   const [once = '', never = '', stale = '', good = ''] = receiptsOf(
@@ -136,7 +136,7 @@ test('an acknowledgement that fails is made again; one that never succeeds is re
   assert.deepEqual(idsOf(await queue.receive('http', roomFor(10), HIDE_MS, NEVER)).sort(), ['b-1', 'b-2']);
 });
 
-test('an acknowledgement whose reply was lost is reported, and does not keep the next ones', async () => {
+test('an acknowledgement whose reply was lost is reported, and does not hold up the next ones', async () => {
   const { queue, meddle, troubles } = await openQueue(emulator);
   await queue.send(refs(2));
   const [one = '', two = ''] = receiptsOf(await queue.receive('http', roomFor(2), HIDE_MS, NEVER));
@@ -160,7 +160,7 @@ test('a bad receipt among many does not keep the others from being extended or g
   assert.deepEqual(troubles, []);
 });
 
-test('a receiver outlives a queue that does not answer, and asks ever more seldom', async () => {
+test('a receiver survives a queue that does not answer, and asks less and less often', async () => {
   const { clock, queue, calls, meddle, troubles } = await openQueue(emulator);
   await queue.send(refs(1));
   const askedAt: number[] = [];
@@ -186,7 +186,7 @@ test('a receiver that has its first ten does not lose them when the next request
   assert.equal((await queue.receive('http', roomFor(20), HIDE_MS, NEVER)).length, 10);
 });
 
-test('whoever is told to stop while the queue does not answer stops at once', async () => {
+test('a receiver that is stopped while the queue does not answer stops at once', async () => {
   const { clock, queue, meddle } = await openQueue(emulator);
   meddle('ReceiveMessageCommand', () => Promise.reject(new Error('throttled')));
   const stop = new AbortController();
@@ -197,7 +197,7 @@ test('whoever is told to stop while the queue does not answer stops at once', as
   assert.equal(clock.sleepers, 0);
 });
 
-test('a message that was on its way to somebody who stopped is given back at once', async () => {
+test('a message that was on its way to a stopped receiver is given back at once', async () => {
   const { clock, queue, meddle } = await openQueue(emulator);
   await queue.send(refs(1));
   const delivered = Promise.withResolvers<void>();
@@ -219,7 +219,7 @@ test('a message that was on its way to somebody who stopped is given back at onc
   assert.equal(clock.sleepers, 0, 'no timer is left');
 });
 
-test('whoever is told to stop between two requests takes nothing of the first with it', async () => {
+test('a receiver that is stopped between two requests keeps nothing of the first', async () => {
   const { queue, meddle } = await openQueue(emulator);
   await queue.send(refs(20));
   const stop = new AbortController();
@@ -231,7 +231,7 @@ test('whoever is told to stop between two requests takes nothing of the first wi
   assert.deepEqual((await queue.depth())[0], { lane: 'http', waiting: 20, delivered: 0 });
 });
 
-test('a long poll of somebody who stopped is cut when nothing came in a moment', async () => {
+test('the long poll of a stopped receiver is cut when nothing comes within a moment', async () => {
   const { clock, queue, meddle } = await openQueue(emulator);
   const ended = Promise.withResolvers<string>();
   meddle('ReceiveMessageCommand', async ({ go }) => {
@@ -251,7 +251,7 @@ test('a long poll of somebody who stopped is cut when nothing came in a moment',
   assert.equal(await ended.promise, 'AbortError');
 });
 
-test('closing waits until what was on its way to somebody who stopped is given back', async () => {
+test('closing waits until what was on its way to a stopped receiver is given back', async () => {
   const { clock, queue, meddle } = await openQueue(emulator);
   await queue.send(refs(1));
   const delivered = Promise.withResolvers<void>();
@@ -276,7 +276,7 @@ test('closing waits until what was on its way to somebody who stopped is given b
   assert.equal(clock.sleepers, 0, 'no timer is left');
 });
 
-test('closing waits for acknowledgements, and for what is hidden longer while nobody waits for that', async () => {
+test('closing waits for acknowledgements, and for changes of visibility that no caller waits for', async () => {
   const { clock, queue, meddle } = await openQueue(emulator);
   await queue.send(refs(2));
   const [one = '', two = ''] = receiptsOf(await queue.receive('http', roomFor(2), HIDE_MS, NEVER));
@@ -298,7 +298,7 @@ test('closing waits for acknowledgements, and for what is hidden longer while no
   assert.equal(clock.sleepers, 0, 'no timer is left');
 });
 
-test('closing takes a second and a half at the most, and no time at all when nothing is under way', async () => {
+test('closing takes a second and a half at most, and no time at all when nothing is under way', async () => {
   const { clock, queue, meddle } = await openQueue(emulator);
   await queue.close();
   assert.equal(clock.elapsed(), 0);
@@ -311,7 +311,7 @@ test('closing takes a second and a half at the most, and no time at all when not
   await closing.end;
 });
 
-test('a long poll of somebody who stopped is over when closing is, and its client can go', async () => {
+test('the long poll of a stopped receiver is over when closing is, and its client can be closed', async () => {
   const { clock, queue } = await openQueue(emulator);
   const stop = new AbortController();
   const stopped = queue.receive('http', roomFor(1), HIDE_MS, stop.signal);
@@ -324,7 +324,7 @@ test('a long poll of somebody who stopped is over when closing is, and its clien
   assert.equal(clock.sleepers, 0, 'it was cut, and not left behind');
 });
 
-test('where the dead letters are is asked again when there was no answer', async () => {
+test('the queue asks again where the dead letters are when there was no answer', async () => {
   const { queue, calls, meddle } = await openQueue(emulator, { maxReceives: 1 });
   meddle('GetQueueAttributesCommand', ({ go }) =>
     calls('GetQueueAttributesCommand').length === 1 ? Promise.reject(new Error('throttled')) : go(),

@@ -16,7 +16,7 @@ export type Operation =
   | 'ChangeMessageVisibilityBatchCommand'
   | 'GetQueueAttributesCommand';
 
-/** A call as the queue makes it: what stands in it, and how to let it go on to SQS. */
+/** A call as the queue makes it: its input, and how to let it go on to SQS. */
 export interface Call {
   readonly input: Record<string, unknown>;
   go(input?: Record<string, unknown>): Promise<Record<string, unknown>>;
@@ -37,7 +37,7 @@ export interface Opened {
   meddle(operation: Operation, meddler: Meddler): void;
 }
 
-/** A queue on empty SQS queues of its own, and a hand between it and the SDK. */
+/** A queue on empty SQS queues of its own, and a way to interfere between it and the SDK. */
 export async function openQueue(emulator: SqsInTime, options: { readonly maxReceives?: number } = {}): Promise<Opened> {
   const clients = emulator.clients();
   after(() => clients.close());

@@ -124,7 +124,7 @@ test('a long poll that brings nothing is followed by the next', async () => {
   assert.equal(calls('ReceiveMessageCommand').length, 4);
 });
 
-test('times are whole seconds for SQS: never less than asked for, never none, never more than it takes', async () => {
+test('times are whole seconds for SQS: never less than asked for, never zero, never more than it takes', async () => {
   const { queue, calls } = await openQueue(emulator);
   await queue.send(refs(3));
   for (const hideMs of [1, 1001, 100 * HOUR_MS]) await queue.receive('http', roomFor(1), hideMs, NEVER);
@@ -134,11 +134,11 @@ test('times are whole seconds for SQS: never less than asked for, never none, ne
   );
 });
 
-test('a message is never hidden beyond twelve hours after it was received, whoever extends it', async () => {
+test('a message is never hidden beyond twelve hours after it was received, no matter which process extends it', async () => {
   const { clock, sqs, queueUrls, queue } = await openQueue(emulator);
   await queue.send(refs(1));
   const receipts = receiptsOf(await queue.receive('http', roomFor(1), 12 * HOUR_MS, NEVER));
-  // As the thread of a heartbeat has one: it has not seen the message.
+  // This is a queue like that of a heartbeat thread: it has not seen the message.
   const beating = openSqsQueue({ sqs, queueUrls, clock });
   const extensions = watchExtensions({ sqs });
   const ages: number[] = [];
@@ -180,7 +180,7 @@ test('ids may be as long and as strange as they are', async () => {
   );
 });
 
-test('messages that are not ours are reported once, delivered to nobody, and left to the dead letters', async () => {
+test('messages that are not ours are reported once, never delivered, and left to the dead letters', async () => {
   const { sqs, queue, queueUrls, troubles } = await openQueue(emulator, { maxReceives: 2 });
   const bodies = [
     ...['hello', '[]', 'null', '{"v":1}', '{"v":2,"job":"j","batch":"b","lane":"http"}'],
@@ -213,12 +213,12 @@ test('a queue that sets nothing aside has no dead letters, and is asked about it
   assert.equal(calls('ReceiveMessageCommand').length, 0);
 });
 
-test('dead letters are found, hidden while somebody looks at them, and gone when they are forgotten', async () => {
+test('dead letters are found, hidden while they are looked at, and gone when they are forgotten', async () => {
   const { queue } = await openQueue(emulator, { maxReceives: 1 });
   await queue.send(refs(25));
   while ((await queue.depth())[0]?.waiting !== 0) await queue.receive('http', roomFor(10), HIDE_MS, NEVER);
   emulator.advance(HIDE_MS);
-  // Whoever receives next sets them aside.
+  // The next receive sets them aside.
   await queue.send(refs(1));
   await queue.receive('http', roomFor(10), HIDE_MS, NEVER);
 

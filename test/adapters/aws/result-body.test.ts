@@ -14,7 +14,7 @@ import { inRoom, NOBODY } from './result-room.ts';
 
 const BODY = noise(600_000);
 
-inRoom('a range of plain bytes is the only thing that is sent, and nothing before somebody reads', async (room) => {
+inRoom('a range of plain bytes is the only thing that is sent, and nothing is sent before it is read', async (room) => {
   const { store, sent } = room;
   await store.put(KEY, BODY, KEEP);
   const ranges: unknown[] = [];
@@ -40,7 +40,7 @@ inRoom('a range of plain bytes is the only thing that is sent, and nothing befor
   assert.equal(ranges.length, 4);
 });
 
-inRoom('whoever stops reading closes the connection, packed or not', async (room) => {
+inRoom('a reader that stops reading closes the connection, packed or not', async (room) => {
   const { store, s3 } = room;
   const large = noise(8 << 20);
   const closed: Promise<unknown>[] = [];
@@ -151,7 +151,7 @@ test('a packed body that the server cuts short is the same error', async () => {
   );
 });
 
-test('a server that sends all where a part was asked for is an error, and nothing of it is handed on', async () => {
+test('a server that sends all when a part was asked for is an error, and nothing of it is handed on', async () => {
   await withServer(
     (response) => response.setHeader('Content-Length', 100_000).write(noise(3)),
     async (store) => {
@@ -161,7 +161,7 @@ test('a server that sends all where a part was asked for is an error, and nothin
   );
 });
 
-test('what is read whole is asked for again when the line breaks, a few times', async () => {
+test('what is read whole is asked for again, a few times, when the connection breaks', async () => {
   const body = noise(100_000);
   const breakOff = (response: ServerResponse) => response.write(body.subarray(0, 60_000), () => response.destroy());
   await withServer(
@@ -181,7 +181,7 @@ test('what is read whole is asked for again when the line breaks, a few times', 
   );
 });
 
-test('a server that falls silent in the middle is given up, and a reader that takes its time is not', async () => {
+test('a server that falls silent in the middle is given up on, and a reader that takes its time is not', async () => {
   await withServer(
     (response) => response.setHeader('Content-Length', 100_000).write(noise(60_000)),
     async (store, clock) => {

@@ -10,7 +10,7 @@ import { brokenLine, inRoom, NOBODY, refused } from './result-room.ts';
 
 const DOING = { what: 'cannot read a', action: 's3:GetObject', bucket: 'b' } as const;
 
-test('what passes is trouble, what is full is full, and the rest has to be repaired', () => {
+test('a fault that passes is trouble, a full storage is full, and the rest has to be repaired', () => {
   const passing = [
     refused('SlowDown', 503),
     refused('InternalError', 500),
@@ -51,7 +51,7 @@ test('a refusal says what to allow, and a missing bucket what to do', () => {
   assert.match(resultError(refused('AccessDenied', 403), DOING).message, /without s3:ListBucket, a missing key/);
 });
 
-test('of servers that have no code for it, the status tells', () => {
+test('for servers that have no code for an error, the status decides', () => {
   assert.equal(refusalOf(refused('UnknownError', 412)), 'taken');
   assert.equal(refusalOf(refused('UnknownError', 404)), 'missing');
   assert.equal(refusalOf(refused('UnknownError', 403)), 'not-allowed');

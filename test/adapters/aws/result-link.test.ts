@@ -15,7 +15,7 @@ async function linkTo(store: ResultLinks, key: string, options: LinkOptions): Pr
 
 const LINK = { expiresSeconds: 300, fileName: 'p-1-html.html' };
 
-inRoom('a link gives the bytes to whoever has it, as a file of the name and type that was wanted', async (room) => {
+inRoom('a link gives the bytes to anyone who has it, as a file of the requested name and type', async (room) => {
   const { store, sent } = room;
   const body = noise(50_000);
   for (const encoding of ['identity', 'gzip'] as const) {
@@ -54,7 +54,7 @@ inRoom('a slice has no link of its own: a link leads to all that is under a key'
   await assert.rejects(store.presign({ key: '../x', offset: 5 }, LINK), /not a key of safe segments/);
 });
 
-inRoom('no file name gets out of its quotes, its header or its folder', async ({ store }) => {
+inRoom('no file name escapes its quotes, its header or its folder', async ({ store }) => {
   await store.put(KEY, bytes('x'), KEEP);
   const names = [
     'a"; x="b.html',
@@ -77,14 +77,14 @@ inRoom('no file name gets out of its quotes, its header or its folder', async ({
   assert.match(decodeURIComponent(answer.headers.get('content-disposition') ?? ''), /UTF-8''x+-größe\.html$/);
 });
 
-inRoom('a link to no safe key, or for no time that can be, is refused', async ({ store }) => {
+inRoom('a link to an unsafe key, or for an impossible time, is refused', async ({ store }) => {
   await assert.rejects(store.presign('../x', LINK), /not a key of safe segments/);
   for (const expiresSeconds of [0, -1, 1.5, Number.NaN, 604_801]) {
     await assert.rejects(store.presign(KEY, { ...LINK, expiresSeconds }), RangeError);
   }
 });
 
-test('any server that speaks S3 will do: the bucket stands in the path, and not in a name of its own', async () => {
+test('any server that speaks S3 will do: the bucket is in the path, and not in a host name of its own', async () => {
   const { s3, close } = openAwsClients({ ...NOBODY, endpoints: { s3: 'https://storage.example:9000' } });
   const store = openS3ResultStore({ s3, bucket: 'my.results', clock: new FakeClock() });
   const url = new URL(await linkTo(store, 'job-1/x~0123456789abcdef0123456789abcdef/data.json', LINK));

@@ -49,7 +49,7 @@ inRoom('thousands of keys go page by page, and what is refused for now is tried 
   assert.ok(await room.store.get('job-2/data.json'));
 });
 
-inRoom('a key that cannot be deleted for long is trouble that names it', async (room) => {
+inRoom('a key that cannot be deleted for a long time is trouble that names it', async (room) => {
   await fill(room, 3);
   refuseEntries(room, 'SlowDown', (key) => key.includes('p-0001'));
   await assert.rejects(room.store.removeAll('job-1/'), (error) => {
@@ -67,7 +67,7 @@ inRoom('a key that must not be deleted is an error at once, which says what to a
   assert.deepEqual(sizes, [3]);
 });
 
-inRoom('where nobody can list uploads, keys are removed all the same', async (room) => {
+inRoom('where uploads cannot be listed, keys are removed all the same', async (room) => {
   await fill(room, 3);
   const answers = [refused('NotImplemented', 501), refused('AccessDenied', 403)];
   room.onCall(async ({ name }, go) => {
@@ -79,7 +79,7 @@ inRoom('where nobody can list uploads, keys are removed all the same', async (ro
   await assert.rejects(room.store.removeAll('job-1/'), StorageTrouble);
 });
 
-inRoom('what is written while it is removed is removed, too', async (room) => {
+inRoom('what is written during a removal is removed, too', async (room) => {
   await fill(room, 3);
   let late = 2;
   room.onCall(async ({ name }, go) => {

@@ -5,7 +5,7 @@ import { openS3ResultStore, type S3ResultStore } from '../../../src/adapters/aws
 import { startS3 } from '../../support/aws/emulators.ts';
 import { FakeClock } from '../../support/fake-clock.ts';
 
-/** What is said between the store and the emulator passes by here. `go` lets it pass. */
+/** All calls between the store and the emulator come through here. `go` lets a call pass. */
 export type Passer = (
   call: { readonly name: string; readonly input: object },
   go: () => Promise<void>,
@@ -15,14 +15,14 @@ export interface Room {
   readonly store: S3ResultStore;
   readonly s3: S3Client;
   readonly bucket: string;
-  /** Of the bucket, for those who speak plain HTTP. */
+  /** The URL of the bucket, for clients that speak plain HTTP. */
   readonly url: string;
   readonly clock: FakeClock;
   /** The operations that were sent, each try by itself, since the test began. */
   readonly sent: string[];
   /** Each call once, before the SDK repeats anything. */
   onCall(passer: Passer): void;
-  /** Each try: what is thrown here is an error of the line to the SDK. */
+  /** Each try: what is thrown here is a connection error to the SDK. */
   onTry(passer: Passer): void;
   /** Uploads that are neither completed nor aborted. */
   unfinished(): Promise<readonly string[]>;
@@ -95,7 +95,7 @@ function passing(passer: Passer) {
     };
 }
 
-/** As the SDK throws it. */
+/** An error as the SDK throws it. */
 export function refused(name: string, status: number): Error {
   const error = Object.assign(new Error(`${name}, says the test`), { $metadata: { httpStatusCode: status } });
   error.name = name;

@@ -28,7 +28,7 @@ inRoom('three artifacts of an item are three requests, the second and third side
   assert.deepEqual(steps, ['begin html.html', 'end', 'begin data.json', 'begin metadata.json', 'end', 'end']);
 });
 
-inRoom('of those put together the first in order that failed is told, however soon others fail', async (room) => {
+inRoom('of objects put together, the first failure in order is reported, however soon others fail', async (room) => {
   const { store } = room;
   await store.put('job-1/items/p-0/data.json', bytes('other'), KEEP);
   room.onCall(async ({ name, input }, go) => {
@@ -40,7 +40,7 @@ inRoom('of those put together the first in order that failed is told, however so
   await assert.rejects(store.putAll(item()), KeyTaken);
 });
 
-inRoom('where the first of those put together is there already, the others follow one by one', async (room) => {
+inRoom('when the first of the objects put together is there already, the others follow one by one', async (room) => {
   const { store, sent } = room;
   await store.putAll(item().slice(0, 1));
   await store.put('job-1/items/p-0/data.json', bytes('other'), KEEP);
@@ -50,7 +50,7 @@ inRoom('where the first of those put together is there already, the others follo
   assert.equal(await store.get('job-1/items/p-0/metadata.json'), null);
 });
 
-inRoom('a reply that is lost after the write is no second writer', async (room) => {
+inRoom('a reply that is lost after the write is not taken for a second writer', async (room) => {
   const { store, sent } = room;
   let lost = 0;
   room.onTry(async ({ name }, go) => {
@@ -65,13 +65,13 @@ inRoom('a reply that is lost after the write is no second writer', async (room) 
   assert.deepEqual(sent, ['PutObject', 'PutObject', 'HeadObject']);
 });
 
-inRoom('of two writers of the same bytes both are told so, of different ones only the first', async (room) => {
+inRoom('two writers of the same bytes both succeed; if the bytes differ, only the first does', async (room) => {
   const { store } = room;
   for (const [name, other] of [['same', bytes('a')] as const, ['other', bytes('b')] as const]) {
     const key = `job-1/${name}.json`;
     let isFirst = true;
     room.onTry(async ({ name: operation, input }, go) => {
-      // Somebody else is faster, between our decision and our write.
+      // Another writer is faster, between our decision and our write.
       if (operation === 'PutObject' && isFirst && 'Key' in input && input.Key === key) {
         isFirst = false;
         await store.put(key, other, KEEP);
@@ -85,7 +85,7 @@ inRoom('of two writers of the same bytes both are told so, of different ones onl
   }
 });
 
-inRoom('a write that another one is in the way of is tried again, and ends as trouble if it stays', async (room) => {
+inRoom('a write that conflicts with another is tried again, and ends as trouble if that persists', async (room) => {
   const { store, sent } = room;
   let conflicts = 2;
   room.onCall(async ({ name }, go) => {
@@ -101,7 +101,7 @@ inRoom('a write that another one is in the way of is tried again, and ends as tr
   await assert.rejects(store.put('job-1/b', bytes('x'), KEEP), isTrouble(/cannot store job-1\/b: others keep writing/));
 });
 
-inRoom('a key that was taken and is free by the time of a look is put', async (room) => {
+inRoom('a key that was taken, and is free by the time it is looked at, is put', async (room) => {
   const { store, s3, bucket } = room;
   await store.put(KEY, bytes('other'), KEEP);
   room.onCall(async ({ name }, go) => {
@@ -119,7 +119,7 @@ inRoom('bytes that others have put there are compared by reading them', async ({
   await assert.rejects(store.put(KEY, bytes('other'), KEEP), KeyTaken);
 });
 
-inRoom('an object says how it is packed, of what type it is, and what it was', async ({ store, s3, bucket }) => {
+inRoom('an object records how it is packed, its type, and what it was', async ({ store, s3, bucket }) => {
   const body = bytes('<p>'.repeat(1000));
   await store.put(KEY, body, { ...KEEP, encoding: 'gzip' });
   const packed = await s3.send(new GetObjectCommand({ Bucket: bucket, Key: KEY }));
@@ -131,7 +131,7 @@ inRoom('an object says how it is packed, of what type it is, and what it was', a
   assert.deepEqual([plain.ContentEncoding, plain.ContentLength], [undefined, 3000]);
 });
 
-inRoom('a type that is no header does not cost the bytes', async ({ store, s3, bucket }) => {
+inRoom('a type that is not a valid header does not lose the bytes', async ({ store, s3, bucket }) => {
   for (const contentType of ['text/html\r\nx-evil: 1', 'text/ü', '', 'x'.repeat(10_000)]) {
     await store.put(KEY, bytes('x'), { ...REPLACE, contentType });
     const { ContentType } = await s3.send(new HeadObjectCommand({ Bucket: bucket, Key: KEY }));
@@ -152,7 +152,7 @@ inRoom('a probe writes under a key that no job has, and fails as the storage doe
   await assert.rejects(store.probe(), isTrouble(/cannot store .trawl\/probe: SlowDown/));
 });
 
-inRoom('a server that ignores conditions is found out', async (room) => {
+inRoom('a server that ignores conditions is detected', async (room) => {
   assert.equal(await room.store.holdsConditions(), true);
   room.onCall(async ({ input }, go) => {
     if ('IfNoneMatch' in input) delete input.IfNoneMatch;

@@ -46,7 +46,7 @@ inRoom('a large document goes in parts, a few at a time however many documents t
   assert.ok(same(await store.get('job-1/1.pdf'), LARGE));
 });
 
-inRoom('bytes that are large and no draft go the same way, packed or not', async ({ store, sent, s3, bucket }) => {
+inRoom('large bytes that are not a draft go the same way, packed or not', async ({ store, sent, s3, bucket }) => {
   await store.put('job-1/a.bin', LARGE.subarray(0, 9 * MIB), KEEP);
   await store.put('job-1/b.bin', LARGE.subarray(0, 9 * MIB), { ...KEEP, encoding: 'gzip' });
   const parts = ['CreateMultipartUpload', 'UploadPart', 'UploadPart', 'CompleteMultipartUpload'];
@@ -58,7 +58,7 @@ inRoom('bytes that are large and no draft go the same way, packed or not', async
   }
 });
 
-inRoom('up to 8 MiB it is one request, from memory or from the disk, which waits for no leave', async (room) => {
+inRoom('up to 8 MiB it is one request, from memory or from disk, which does not wait for permission', async (room) => {
   const { store, sent, s3 } = room;
   const headers: string[] = [];
   s3.middlewareStack.add(
@@ -82,7 +82,7 @@ for (const [what, operation, number] of [
   ['a part', 'UploadPart', 2],
   ['the end', 'CompleteMultipartUpload', 1],
 ] as const) {
-  inRoom(`an upload of which ${what} fails is ended, and nothing of it stays`, async (room) => {
+  inRoom(`an upload in which ${what} fails is aborted, and nothing of it remains`, async (room) => {
     const { store, sent } = room;
     let calls = 0;
     room.onCall(async ({ name }, go) => {
@@ -112,7 +112,7 @@ inRoom('a large document follows the rules of the key it is put under', async (r
 });
 
 for (const how of [KEEP, REPLACE]) {
-  inRoom(`an end whose reply is lost is no second writer (${how.ifTaken})`, async (room) => {
+  inRoom(`the end of an upload whose reply is lost is not taken for a second writer (${how.ifTaken})`, async (room) => {
     const { store, sent } = room;
     let lost = 0;
     room.onTry(async ({ name }, go) => {
@@ -128,7 +128,7 @@ for (const how of [KEEP, REPLACE]) {
   });
 }
 
-inRoom('the removal of a job ends what was never finished', async (room) => {
+inRoom('the removal of a job aborts uploads that were never finished', async (room) => {
   const { store, s3, bucket } = room;
   for (const key of ['job-1/a.pdf', 'job-1/b.pdf', 'job-10/c.pdf']) {
     await s3.send(new CreateMultipartUploadCommand({ Bucket: bucket, Key: key }));
@@ -137,7 +137,7 @@ inRoom('the removal of a job ends what was never finished', async (room) => {
   assert.deepEqual(await room.unfinished(), ['job-10/c.pdf']);
 });
 
-test('a draft on the disk has no name there, so that a process that dies leaves nothing', async () => {
+test('a draft on the disk has no name there, so that a process that dies leaves nothing behind', async () => {
   const tempDir = await mkdtemp(join(tmpdir(), 'trawl-drafts-'));
   const { s3, close } = openAwsClients({ ...NOBODY, endpoints: { s3: 'http://127.0.0.1:9' } });
   try {
@@ -157,7 +157,7 @@ test('a draft on the disk has no name there, so that a process that dies leaves 
   }
 });
 
-test('a draft for which there is no place on the disk is trouble, and takes no more', async () => {
+test('a draft that finds no place on the disk is storage trouble, and takes no more bytes', async () => {
   const { s3, close } = openAwsClients({ ...NOBODY, endpoints: { s3: 'http://127.0.0.1:9' } });
   try {
     const store = openS3ResultStore({ s3, bucket: 'none', tempDir: '/nowhere/at/all', clock: new FakeClock() });

@@ -21,9 +21,9 @@ const AT_ONCE = 8;
 const MAX_COMPLAINTS = 20;
 
 /**
- * Generated requests over every operation and jobs in every state. None may be answered by a 5xx (except a 503 or 504 where the
- * answer depends on a site), or by anything that the OpenAPI document does not say; the service must be the same afterwards, and so must be what is around its folder.
- * Answers how often each status was seen.
+ * Generated requests for every operation and jobs in every state. None may be answered by a 5xx (except a 503 or 504
+ * where the answer depends on a site), or by anything that the OpenAPI document does not describe; afterwards the
+ * service must be unchanged, and so must everything around its folder. Returns how often each status was seen.
  */
 export async function assault({ url, requests, seed, surroundings, say = () => {} }: Assault) {
   const origin = new URL(url);
@@ -77,7 +77,7 @@ async function sendOne(
   const about = `${request.method} ${request.path.slice(0, 300)} ${JSON.stringify(request.headers).slice(0, 300)} ${request.body?.toString().slice(0, 1000)}`;
   try {
     assert.ok(answer.status < 500 || (isVisit(request) && answer.status > 502), `answered ${answer.status}`);
-    // The answer to HEAD has no body to hold against anything.
+    // The answer to HEAD has no body to check.
     if (request.method !== 'HEAD') checker.checkAnswer(request.method, request.path, answer);
   } catch (error) {
     throw new Error(
@@ -109,7 +109,7 @@ function describedOperations({ paths }: OpenApi): DescribedOperation[] {
   );
 }
 
-/** All files around, without those of the data directory itself. */
+/** All files around the data directory, without those inside it. */
 function listing(folder: string): string[] {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .map((entry) => join(entry.parentPath, entry.name))

@@ -66,7 +66,7 @@ export function hostileRequest(operation: DescribedOperation, targets: Targets):
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'HEAD', 'TRACE'];
 
-/** What cannot stand in a request line at all is percent-encoded; the rest is as it is, or encoded, or encoded twice. */
+/** What cannot be in a request line at all is percent-encoded; the rest is as it is, or encoded, or encoded twice. */
 const ENCODINGS: readonly ((text: string) => string)[] = [
   percent,
   percent,
@@ -103,7 +103,7 @@ const scraperId = fc.oneof(
   { weight: 1, arbitrary: naughtyText },
 );
 
-/** Few ids, so that versions meet each other. */
+/** There are few ids, so that versions collide. */
 const recording = {
   id: fc.oneof(fc.constantFrom('recorded', 'example-noop'), naughtyText),
   version: fc.constantFrom('1', '2'),
@@ -125,12 +125,12 @@ const GOOD_VALUES: Readonly<Record<string, readonly string[]>> = {
   filter: ['all', 'success', 'errors'],
   format: ['jsonl', 'csv', 'parquet'],
   part: ['0', '1', '999999'],
-  // None of them is reached: what hostile requests ask for is on no other machine.
+  // None of them is reached: hostile requests ask for nothing on another machine.
   url: ['http://127.0.0.1:1/', '10.0.0.1/x?y', 'http://[::1]/'],
   artifact: ['html', 'data', 'metadata', 'screenshot', 'document'],
 };
 
-/** Mostly what the operation knows, once each, with values that it may like: what is all wrong is turned away at the door. */
+/** Mostly known parameters, once each, with plausible values: a request that is all wrong is refused at once. */
 function queryOf({ query }: DescribedOperation): fc.Arbitrary<(readonly [string, string])[]> {
   const known = query.map((name) => {
     const good = Object.hasOwn(GOOD_VALUES, name) ? (GOOD_VALUES[name] ?? []) : ['1'];
@@ -179,7 +179,7 @@ interface Body {
   readonly text: string;
 }
 
-/** Mostly a document that is nearly right: what is all wrong is turned away at the door. */
+/** Mostly a document that is nearly right: one that is all wrong is refused at once. */
 function bodyOf({ id, bodyTypes }: DescribedOperation, targets: Targets): fc.Arbitrary<Body | null> {
   const type = fc.oneof(
     { weight: 10, arbitrary: bodyTypes.length === 0 ? fc.constant('application/json') : fc.constantFrom(...bodyTypes) },
@@ -310,7 +310,7 @@ const runUpdate = fc.record({
   ),
 });
 
-/** A job that is made, whatever it is called. */
+/** A job that is created, whatever it is called. */
 const goodJob = fc
   .record({
     job_name: naughtyText,
@@ -359,7 +359,7 @@ function spoiled(fields: Readonly<Record<string, fc.Arbitrary<unknown>>>): fc.Ar
     )
     .map(([document, change]) => {
       if (change === null) return JSON.stringify(document);
-      // By text: an assignment to __proto__ would not be sent.
+      // It is written as text: an assignment to __proto__ would not be sent.
       const rest = JSON.stringify(document);
       const field = `${JSON.stringify(change[0])}:${JSON.stringify(change[1]) ?? 'null'}`;
       return rest === '{}' ? `{${field}}` : `${rest.slice(0, -1)},${field}}`;

@@ -44,7 +44,7 @@ export async function jobsInStates(ask: Ask, round: number): Promise<readonly st
 
 const STATES = ['held', 'running', 'paused', 'failed', 'completed', 'partly', 'cancelled'];
 
-/** What a round leaves would keep workers busy for ever. */
+/** Cancels the jobs that a round leaves, which would keep workers busy for ever. */
 export async function endJobs(ask: Ask, round: number): Promise<void> {
   for (const state of STATES) await ask('POST', `/jobs/${state}-${round}/cancel`);
 }

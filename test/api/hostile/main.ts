@@ -18,7 +18,7 @@ try {
     surroundings,
     say: (line) => console.error(line),
   });
-  // Also where nobody waited for the answer.
+  // This applies even where the sender did not wait for the answer.
   if (service.errors.length > 0) throw new Error(service.errors.slice(0, 10).join('\n'));
   console.log(JSON.stringify(answer));
 } finally {

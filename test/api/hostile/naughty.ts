@@ -102,7 +102,7 @@ export const naughtyValue: fc.Arbitrary<unknown> = fc.letrec<{ value: unknown }>
   ),
 })).value;
 
-/** JSON that is very deep, very wide, or none. */
+/** JSON that is very deep, very wide, or not JSON at all. */
 export const naughtyJson = fc.oneof(
   { weight: 4, arbitrary: naughtyValue.map((value) => JSON.stringify(value) ?? 'null') },
   {

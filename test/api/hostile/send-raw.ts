@@ -20,8 +20,8 @@ export function isVisit({ operation }: Pick<HostileRequest, 'operation'>): boole
 }
 
 /**
- * Sends a request byte for byte, on a connection of its own, and reads what comes back: no client library tidies it up on
- * the way. Null where there is nothing to be answered, because the sender hung up.
+ * Sends a request byte for byte, on a connection of its own, and reads what comes back: no client library tidies it up
+ * on the way. Returns null where no answer can come because the sender hung up.
  */
 export function sendRaw(origin: URL, request: HostileRequest): Promise<RawAnswer | null> {
   const { promise, resolve, reject } = Promise.withResolvers<RawAnswer | null>();
@@ -91,7 +91,7 @@ function answerOf(bytes: Buffer): RawAnswer {
     const [first = '', ...lines] = rest.subarray(0, end).toString('latin1').split('\r\n');
     const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(first)?.[1]);
     rest = rest.subarray(end + 4);
-    // `100 Continue` is no answer yet.
+    // `100 Continue` is not an answer yet.
     if (status === 100) continue;
     const headers = new Headers(
       lines.map((line): [string, string] => {

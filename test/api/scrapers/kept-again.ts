@@ -1,6 +1,6 @@
 import { defineHttpScraper, fail, z } from 'trawl/scraper';
 
-/** What became of `test-kept`: it reads a name without its prefix, and notes. It has no way to fetch anything. */
+/** The later version of `test-kept`: it reads a name without its prefix, and notes. It cannot fetch anything. */
 export default defineHttpScraper({
   id: 'test-kept-again',
   name: 'A page of its own, read anew',

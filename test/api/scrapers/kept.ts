@@ -1,6 +1,6 @@
 import { defineHttpScraper, fail, z } from 'trawl/scraper';
 
-/** Makes its page out of its input, so that a page can be kept and read again without a site. */
+/** Builds its page from its input, so that a page can be stored and read again without a site. */
 export default defineHttpScraper({
   id: 'test-kept',
   name: 'A page of its own',

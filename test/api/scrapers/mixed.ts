@@ -1,6 +1,6 @@
 import { definePlainScraper, FAILURE_TYPES, failure, type ProducedArtifact, z } from 'trawl/scraper';
 
-/** Does what its input says: the cases need jobs of which some items fail and others keep something to read. */
+/** Does what its input says: the cases need jobs of which some items fail and others store something to read. */
 export default definePlainScraper({
   id: 'test-mixed',
   name: 'As its input says',

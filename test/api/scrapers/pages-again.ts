@@ -1,6 +1,6 @@
 import { defineHttpScraper, z } from 'trawl/scraper';
 
-/** Makes its pages out of its input; the newer parse of test-pages. */
+/** Builds its pages from its input; the newer parse of test-pages. */
 export default defineHttpScraper({
   id: 'test-pages-again',
   name: 'Pages of another',

@@ -1,6 +1,6 @@
 import { defineHttpScraper, z } from 'trawl/scraper';
 
-/** Makes its pages out of its input; parses two of them, and no page but those. */
+/** Builds its pages from its input, and parses only two of them. */
 export default defineHttpScraper({
   id: 'test-pages',
   name: 'Pages of its own',

@@ -9,7 +9,7 @@ const FULL = 'full-key-1234';
 const HASHED = 'another-full-key';
 const READ = 'read-key-5678';
 
-/** They only read, but from a site, in our name. */
+/** These operations only read, but they visit a site in our name. */
 const VISITS = ['/discover', '/sites/{site_id}/content', '/sites/{site_id}/links'];
 
 /** Who may do what, and from where. */
@@ -33,7 +33,7 @@ export async function accessCases(client: Client, start: Start): Promise<void> {
   const statusOf = async (method: string, path: string, headers: Record<string, string>) =>
     (await guarded.ask(method, path, { headers })).status;
 
-  test('every operation but those about the service itself needs a key', async () => {
+  test('every operation except those about the service itself needs a key', async () => {
     const open = operations.filter(({ needs }) => needs === 'nothing').map(({ path }) => path);
     assert.deepEqual(open.sort(), ['/docs', '/health', '/openapi.json', '/ready']);
     for (const { method, path, needs } of operations) {
@@ -45,7 +45,7 @@ export async function accessCases(client: Client, start: Start): Promise<void> {
     assert.equal(headers.get('www-authenticate'), 'Bearer');
   });
 
-  test('a key that may only read is refused by every operation that writes, and by no other', async () => {
+  test('a read-only key is refused by every operation that writes, and by no other', async () => {
     for (const { method, path, needs } of operations) {
       const status = await statusOf(method, path, { 'x-api-key': READ });
       assert.equal(status === 403, needs === 'full', `${method} ${path}: ${status}`);
@@ -56,7 +56,7 @@ export async function accessCases(client: Client, start: Start): Promise<void> {
     assert.equal(code, 'forbidden');
   });
 
-  test('a key passes as a header of its own or as a bearer token, kept as it is or as its hash', async () => {
+  test('a key is accepted in its own header or as a bearer token, whether configured in plain text or as a hash', async () => {
     const all = [
       { 'x-api-key': FULL },
       { authorization: `Bearer ${FULL}` },
@@ -82,7 +82,7 @@ export async function accessCases(client: Client, start: Start): Promise<void> {
     for (const headers of refused) assert.equal(await statusOf('GET', '/jobs', headers as Record<string, string>), 401);
   });
 
-  test('a request without a key is refused before its body is looked at, and what it asks for is not told', async () => {
+  test('a request without a key is refused before its body is read, and nothing about what it asks for is disclosed', async () => {
     const answer = await guarded.ask('POST', '/jobs', { body: '{', headers: { 'content-type': 'application/json' } });
     assert.equal(answer.status, 401);
     assert.equal((await guarded.ask('GET', '/jobs/none')).status, 401);
@@ -95,15 +95,15 @@ export async function accessCases(client: Client, start: Start): Promise<void> {
     }
   });
 
-  test('without a key the service refuses to listen where others could reach it', async () => {
+  test('without a key the service refuses to listen where other machines could reach it', async () => {
     for (const host of ['0.0.0.0', '::', '192.0.2.1', 'example.com']) {
       await assert.rejects(start({ workers: 0, host }), /without an API key.*TRAWL_API_KEY/);
     }
-    // One that may only read guards nothing that writes.
+    // A read-only key guards nothing that writes.
     await assert.rejects(start({ workers: 0, host: '0.0.0.0', readApiKey: READ }), /TRAWL_API_KEY/);
   });
 
-  test('with a key the service listens for others', async () => {
+  test('with a key the service listens for other machines', async () => {
     const service = await start({ workers: 0, host: '0.0.0.0', apiKey: FULL });
     const { port } = new URL(service.url);
     const answer = await rawRequest(`http://127.0.0.1:${port}`, '/health', {});
@@ -111,7 +111,7 @@ export async function accessCases(client: Client, start: Start): Promise<void> {
     await service.stop();
   });
 
-  test('a request for a host that is not ours is refused: a name that was made to resolve to us reads nothing', async () => {
+  test('a request for a host that is not ours is refused: a name that was made to resolve to our address can read nothing', async () => {
     const { port } = new URL(client.url);
     const statusFor = async (host: string) => (await rawRequest(client.url, '/jobs', { host })).status;
     for (const host of [`localhost:${port}`, `127.0.0.1:${port}`, `LOCALHOST:${port}`, `[::1]:${port}`, 'localhost']) {
@@ -131,7 +131,7 @@ export async function accessCases(client: Client, start: Start): Promise<void> {
     assert.equal((await rawRequest(client.url, '/health', { host: 'evil.test' })).status, 403);
   });
 
-  test('hosts that are named are ours as well, and no others', async () => {
+  test('configured hosts are ours as well, and no others are', async () => {
     const named = { host: 'trawl.example', 'x-api-key': FULL };
     assert.equal((await rawRequest(guarded.url, '/jobs', named)).status, 200);
     assert.equal((await rawRequest(guarded.url, '/jobs', { ...named, host: 'evil.test' })).status, 403);
@@ -141,7 +141,7 @@ export async function accessCases(client: Client, start: Start): Promise<void> {
     const { host } = new URL(client.url);
     const answers = async (headers: Record<string, string>) => {
       const read = await client.ask('GET', '/jobs', { headers });
-      // As a form of another site would send it.
+      // This is what a form of another site would send.
       const write = await client.ask('POST', '/jobs/none/start', { headers });
       return [read.status, write.status];
     };

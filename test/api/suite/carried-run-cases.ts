@@ -58,7 +58,7 @@ export async function carriedRunCases(start: Start): Promise<void> {
     const { finished_count, total_count, failed_count } = metadata;
     assert.deepEqual([status, finished_count, total_count, failed_count], ['finished', 20, 22, 2]);
 
-    // An ordinary job, with everything that jobs have.
+    // It is an ordinary job, with everything that jobs have.
     const job = await client.get<JobAnswer>(`/jobs/${started.job_id}`);
     assert.deepEqual([job.status, job.summary.success, job.labels['run_id']], ['completed', 20, started.run_id]);
     await nothingCarried();
@@ -75,7 +75,7 @@ export async function carriedRunCases(start: Start): Promise<void> {
   });
 
   above(
-    'a breaker that trips halfway leaves the run open; resumed it finishes, and a second start repeats nothing',
+    'a breaker that trips halfway leaves the run open; it finishes once resumed, and a second start repeats nothing',
     async () => {
       const file = join(tmpdir(), `trawl-run-${process.pid}`);
       after(() => rmSync(file, { force: true }));

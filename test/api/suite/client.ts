@@ -9,9 +9,9 @@ import type { BackendKind } from '../../../src/main/backend.ts';
 import { type OpenApi, openApiChecker } from '../../support/openapi.ts';
 import type { Answer, Asked } from '../service.ts';
 
-/** What a case may set of a service, whatever the service runs on. */
+/** What a case may configure of a service, whatever the service runs on. */
 export interface ServiceSettings {
-  /** 0: items go out, and nobody takes them. */
+  /** 0: items are sent out, and no worker takes them. */
   readonly workers?: number;
   readonly host?: string;
   readonly apiKey?: string;
@@ -23,7 +23,7 @@ export interface ServiceSettings {
   /** The ETL API that keeps scrape runs. */
   readonly etlApiEndpoint?: string;
   readonly etlApiKey?: string;
-  /** Folders with scrapers beside those that come with Trawl. */
+  /** Folders with scrapers besides those that come with Trawl. */
   readonly scrapers?: readonly string[];
 }
 
@@ -35,10 +35,10 @@ export interface RunningService {
   stop(apiGraceMs?: number): Promise<void>;
 }
 
-/** Starts a service of its own for a case; it stops by itself when the file is done. */
+/** Starts a separate service for a case; it stops by itself when the file is done. */
 export type Start = (settings?: ServiceSettings) => Promise<RunningService>;
 
-/** A user of the API, who holds every answer against the OpenAPI document of the service that gave it. */
+/** A client of the API that checks every answer against the OpenAPI document of the service that gave it. */
 export class Client {
   readonly service: RunningService;
   readonly document: OpenApi;
@@ -65,7 +65,7 @@ export class Client {
     return answer;
   }
 
-  /** The JSON of an answer that must be a good one. */
+  /** The JSON of an answer that must be a success. */
   async get<T>(path: string): Promise<T> {
     return this.#good<T>(await this.ask('GET', path));
   }
@@ -84,7 +84,7 @@ export class Client {
     return this.#good<T>(await this.ask('POST', `/jobs/${encodeURIComponent(jobId)}/items`, { body, headers }));
   }
 
-  /** The problem of an answer that must be this one. */
+  /** The problem in an answer, which must have this status and code. */
   async refused(status: number, code: string, method: string, path: string, asked: Asked = {}): Promise<ProblemAnswer> {
     const answer = await this.ask(method, path, asked);
     const problem = answer.json as ProblemAnswer | null;
@@ -108,7 +108,7 @@ export class Client {
     }
   }
 
-  /** Makes a job and waits for its end; answers how it stands then. */
+  /** Creates a job and waits for its end; returns its final status. */
   async run(job: NewJobRequest): Promise<JobStatusAnswer> {
     return this.ended((await this.create(job)).job_id);
   }
@@ -117,7 +117,7 @@ export class Client {
     return this.until(jobId, ({ event }) => event === 'end');
   }
 
-  /** Follows the events of a job, and stops at the first that fits. */
+  /** Follows the events of a job, and stops at the first that matches. */
   async until(jobId: string, fits: (heard: Heard) => boolean): Promise<JobStatusAnswer> {
     for await (const heard of this.watch(jobId)) if (fits(heard)) return heard.data as unknown as JobStatusAnswer;
     return assert.fail(`the events of ${jobId} ended before that`);

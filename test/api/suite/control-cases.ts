@@ -9,7 +9,7 @@ export function controlCases(client: Client): void {
   const above = aboveBackend(client);
   const items = [{ input: { type: 'blocked' } }, { input: { type: 'no such failure' } }];
 
-  above('a control that the scraper does not accept is refused by its path, and nothing is created', async () => {
+  above('a control that the scraper does not accept is refused with its path, and nothing is created', async () => {
     const json = { scraper_id: 'example-fail', execution_policy: { controls: { items } } };
     const { errors = [] } = await client.refused(422, 'invalid_request', 'POST', '/jobs', { json });
     assert.deepEqual(
@@ -18,14 +18,14 @@ export function controlCases(client: Client): void {
     );
   });
 
-  above('a change of the policy is refused for such a control, too', async () => {
+  above('a change of the policy is refused for such a control as well', async () => {
     const { job_id: jobId } = await client.create({ scraper_id: 'example-fail', hold: true });
     const json = { execution_policy: { controls: { items } } };
     const { errors = [] } = await client.refused(422, 'invalid_request', 'PATCH', `/jobs/${jobId}`, { json });
     assert.equal(errors[0]?.path, 'execution_policy.controls.items.1.input.type');
   });
 
-  above('a control that is found lets the job run, and the job says what was tried', async () => {
+  above('a control that is found lets the job run, and the job reports what was tried', async () => {
     const controls = { items: [{ input: {} }], every: 4 };
     const { job_id: jobId } = await client.run({
       ...{ scraper_id: 'example-noop', items: noopItems(20) },

@@ -5,10 +5,10 @@ import type { ProblemAnswer } from '../../../src/contract/problem-answer.ts';
 import { aboveBackend } from './above-backend.ts';
 import { allPages, type Client, noopItems, uniqueId } from './client.ts';
 
-/** POST /jobs: all of a job, or nothing of it. */
+/** POST /jobs creates all of a job, or nothing of it. */
 export function createCases(client: Client): void {
   const above = aboveBackend(client);
-  test('a job is made with its items, and the answer says where it is', async () => {
+  test('a job is created with its items, and the answer says where it is', async () => {
     const job_id = uniqueId('created job/ü');
     const labels = { ...labelsOf(49), county: 'maricopa' };
     const json = { job_id, job_name: 'A job', scraper_id: 'example-noop', items: noopItems(3), labels, hold: true };
@@ -32,7 +32,7 @@ export function createCases(client: Client): void {
     );
   });
 
-  above('what a proxy cannot do is ignored with a warning, and the job keeps what it can', async () => {
+  above('settings that a proxy does not support are ignored with a warning, and the job keeps the others', async () => {
     const geo_target = { state: 'AZ', city: 'Phoenix' };
     const execution_policy = { proxy: { type: 'web-unlocker' as const, geo_target } };
     const made = await client.create({ scraper_id: 'example-noop', execution_policy, hold: true });
@@ -73,7 +73,7 @@ export function createCases(client: Client): void {
     const job = { job_id: uniqueId('taken'), scraper_id: 'example-noop', items: noopItems(2), hold: true };
     await client.create(job);
     await client.refused(409, 'job_exists', 'POST', '/jobs', { json: { ...job, items: noopItems(5) } });
-    // Without an idempotency key also the same request is a second one.
+    // Without an idempotency key, even the same request counts as a second one.
     await client.refused(409, 'job_exists', 'POST', '/jobs', { json: job });
     assert.equal((await client.get<JobAnswer>(`/jobs/${job.job_id}`)).summary.total, 2);
   });
@@ -97,7 +97,7 @@ export function createCases(client: Client): void {
       paths: ['execution_policy.circuit_breaker.failure_threshold_percentage'],
     },
     {
-      what: 'a batching that cannot be',
+      what: 'an impossible batching',
       request: { batching: { by: 'site', max_items: 101, order: 'kept' }, items: [{ input: {}, group: '' }] },
       paths: ['items.0.group', 'batching.by', 'batching.max_items', 'batching.order'],
     },
@@ -110,18 +110,18 @@ export function createCases(client: Client): void {
       paths: ['items.1.input.apn', 'items.2.input.apn'],
     },
     {
-      what: 'an item id that stands twice',
+      what: 'an item id that occurs twice',
       request: { items: [...noopItems(3), { item_id: 'i-1', input: { again: true } }] },
       paths: ['items.3.item_id'],
     },
     { what: 'an input that is not an object', request: { items: [{ input: 'x' }] }, paths: ['items.0.input'] },
     { what: 'an unknown field of an item', request: { items: [{ input: {}, id: 'x' }] }, paths: ['items.0.id'] },
     { what: 'an id that is too long', request: { job_id: 'x'.repeat(201) }, paths: ['job_id'] },
-    { what: 'labels that are no texts', request: { labels: { a: 1 } }, paths: ['labels.a'] },
+    { what: 'labels that are not strings', request: { labels: { a: 1 } }, paths: ['labels.a'] },
     { what: 'more labels than a job may have', request: { labels: labelsOf(51) }, paths: ['labels'] },
   ];
   for (const { what, request, paths } of bad) {
-    above(`${what}: the request is refused by the path of each bad field, and no job is made`, async () => {
+    above(`${what}: the request is refused with the path of each bad field, and no job is created`, async () => {
       const job_id = uniqueId('bad');
       const json = { job_id, scraper_id: 'example-noop', ...request };
       const { errors = [] } = await client.refused(422, 'invalid_request', 'POST', '/jobs', { json });
@@ -133,7 +133,7 @@ export function createCases(client: Client): void {
     });
   }
 
-  above('what is refused is told by name', async () => {
+  above('what is refused is named', async () => {
     const said = async (more: object) => {
       const json = { scraper_id: 'example-noop', ...more };
       const { errors = [] } = await client.refused(422, 'invalid_request', 'POST', '/jobs', { json });
@@ -146,7 +146,7 @@ export function createCases(client: Client): void {
     assert.match(await said({ items: [...noopItems(1), ...noopItems(1)] }), /i-0/);
   });
 
-  above('a hundred problems are listed, and not a thousand', async () => {
+  above('a hundred problems are listed, not a thousand', async () => {
     const items = Array.from({ length: 1000 }, (_, n) => ({ item_id: `${n}`, input: { apn: n } }));
     const json = { scraper_id: 'example-mock', items };
     const { errors = [] } = await client.refused(422, 'invalid_request', 'POST', '/jobs', { json });
@@ -154,7 +154,7 @@ export function createCases(client: Client): void {
     assert.equal(errors[0]?.path, 'items.0.input.apn');
   });
 
-  test('a request that is sent again with its idempotency key makes no second job', async () => {
+  test('a request that is sent again with its idempotency key does not create a second job', async () => {
     const json = { scraper_id: 'example-noop', job_name: uniqueId('idempotent'), items: noopItems(2) };
     const headers = { 'idempotency-key': uniqueId('key') };
     const first = await client.ask('POST', '/jobs', { json, headers });
@@ -164,7 +164,7 @@ export function createCases(client: Client): void {
     assert.deepEqual([(second.json as CreatedAnswer).job_id, await madeAs(client, json.job_name)], [id, [id]]);
   });
 
-  test('an idempotency key is good for one request only', async () => {
+  test('an idempotency key is valid for one request only', async () => {
     const headers = { 'idempotency-key': uniqueId('key') };
     const json = { scraper_id: 'example-noop', job_name: uniqueId('reused'), items: noopItems(2) };
     assert.equal((await client.ask('POST', '/jobs', { json, headers })).status, 201);
@@ -182,7 +182,7 @@ export function createCases(client: Client): void {
     }
   });
 
-  test('ten identical requests at once make one job', async () => {
+  test('ten identical requests at once create one job', async () => {
     const json = { scraper_id: 'example-noop', job_name: uniqueId('race'), items: noopItems(50), hold: true };
     const headers = { 'idempotency-key': uniqueId('key') };
     const answers = await Promise.all(Array.from({ length: 10 }, () => client.ask('POST', '/jobs', { json, headers })));
@@ -192,7 +192,7 @@ export function createCases(client: Client): void {
     assert.deepEqual([ids.size, await madeAs(client, json.job_name)], [1, [...ids]]);
   });
 
-  test('ten jobs of one id at once: one is made, nine are told that it exists', async () => {
+  test('of ten simultaneous jobs with one id, one is created and nine are refused because it exists', async () => {
     const job_id = uniqueId('race');
     const requests = Array.from({ length: 10 }, (_, n) => ({
       json: { job_id, scraper_id: 'example-noop', items: noopItems(n + 1), hold: true },

@@ -8,7 +8,7 @@ import { Client, type Start } from './client.ts';
 
 const TEXT = 'A page of documentation with some words in it. '.repeat(20);
 
-/** Pages by path; `accept` is what the page of `/guide` sends to those who accept Markdown. */
+/** Pages by path; `accept` is what the page `/guide` sends to clients that accept Markdown. */
 async function startDocs() {
   const asked: { readonly path: string; readonly agent: string }[] = [];
   const server = createServer(({ url = '', headers }, response) => {
@@ -34,13 +34,13 @@ async function startDocs() {
   return { asked, origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-/** A look at a site that is not known yet. */
+/** Inspecting a site that is not known yet. */
 export async function discoverCases(start: Start): Promise<void> {
   const client = await Client.of(await start({ workers: 0, allowAddresses: 'loopback' }));
   const docs = await startDocs();
   const path = (url: string, more = '') => `/discover?url=${encodeURIComponent(url)}${more}`;
 
-  test('a site is looked at, and a configuration that fits is proposed', async () => {
+  test('a site is inspected, and a suitable configuration is proposed', async () => {
     const found = await client.get<DiscoveryAnswer>(path(`${docs.origin}/old`, '&selector=nav'));
     assert.deepEqual([found.url, found.title], [`${docs.origin}/guide/`, 'Guide & more']);
     assert.deepEqual([found.content.in_html, found.content.selector, found.selector_words], [true, 'main article', 1]);
@@ -59,7 +59,7 @@ export async function discoverCases(start: Start): Promise<void> {
     assert.equal(docs.asked.length <= 12, true, `${docs.asked.length} requests`);
   });
 
-  test('a page that scripts fill is for a browser', async () => {
+  test('a page that is filled by scripts is for a browser', async () => {
     const { content, config } = await client.get<DiscoveryAnswer>(path(`${docs.origin}/app`));
     assert.deepEqual([content.in_html, config.mode, config.content.markdown], [false, 'browser', 'none']);
   });
@@ -75,7 +75,7 @@ export async function discoverCases(start: Start): Promise<void> {
     );
   });
 
-  test('a host that an operator has paused is not asked', async () => {
+  test('a host that an operator has paused is not contacted', async () => {
     const host = encodeURIComponent(new URL(docs.origin).host);
     const until = new Date(Date.now() + 3_600_000).toISOString();
     await client.ask('PUT', `/hosts/${host}`, { json: { paused_until: until, note: 'by phone' } });

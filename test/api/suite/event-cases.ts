@@ -3,10 +3,10 @@ import { test } from 'node:test';
 import { aboveBackend } from './above-backend.ts';
 import { type Client, type Heard, noopItems } from './client.ts';
 
-/** The events of a job, for whoever watches it. */
+/** The events of a job, for clients that watch it. */
 export function eventCases(client: Client): void {
   const above = aboveBackend(client);
-  test('a watcher is told how the job stands, how it goes on, and its end', async () => {
+  test('a watcher learns the status of the job, its progress and its end', async () => {
     const items = Array.from({ length: 12 }, (_, n) => ({ item_id: `${n}`, input: { ms: 100 } }));
     const { job_id: jobId } = await client.create({ scraper_id: 'example-slow', items, hold: true });
     const heard: Heard[] = [];
@@ -28,13 +28,13 @@ export function eventCases(client: Client): void {
     for (const { data } of heard) if (data.summary) assertSum(data.summary);
   });
 
-  above('a watcher that comes back with the last id goes on behind it, and misses nothing', async () => {
+  above('a watcher that comes back with the last id continues after it, and misses nothing', async () => {
     const items = Array.from({ length: 30 }, (_, n) => ({ item_id: `${n}`, input: { ms: 60 } }));
     const { job_id: jobId } = await client.create({ scraper_id: 'example-slow', items, hold: true });
     const heard: Heard[] = [];
     let last: string | null = null;
     let isStarted = false;
-    // It loses the connection again and again, always behind some outcomes.
+    // It loses the connection again and again, always after some outcomes.
     for (let visit = 0; visit < 100 && heard.at(-1)?.event !== 'end'; visit += 1) {
       for await (const each of client.watch(jobId, last)) {
         if (!isStarted) await client.post(`/jobs/${jobId}/start`);
@@ -54,14 +54,14 @@ export function eventCases(client: Client): void {
     assert.equal(status, 204);
   });
 
-  above('a watcher with an id of another life is told to list again', async () => {
+  above('a watcher with an id from an earlier process is asked to list again', async () => {
     const { job_id: jobId } = await client.run({ scraper_id: 'example-noop', items: noopItems(2) });
     const heard: Heard[] = [];
     for await (const each of client.watch(jobId, 'another-life.7-3')) heard.push(each);
     assert.deepEqual([heard[0]?.event, heard.at(-1)?.event], ['reset', 'end']);
   });
 
-  test('a watcher of a job that is deleted is told that it is gone', async () => {
+  test('a watcher of a job that is deleted learns that it is gone', async () => {
     const { job_id: jobId } = await client.create({ scraper_id: 'example-noop', items: noopItems(2), hold: true });
     const heard: string[] = [];
     for await (const { event } of client.watch(jobId)) {

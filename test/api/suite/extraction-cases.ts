@@ -11,7 +11,7 @@ import { completedWithFailures, PATIENT } from './made-jobs.ts';
 
 const AGAIN = 'test-kept-again';
 
-/** A newer parse over kept pages. Its scraper may go nowhere, so that whatever it asked for would fail. */
+/** A newer parse of stored pages. Its scraper may visit no site, so that any request it made would fail. */
 export function extractionCases(client: Client): void {
   const above = aboveBackend(client);
   above('pages with names are downloaded one by one, and read again together', async () => {
@@ -54,7 +54,7 @@ export function extractionCases(client: Client): void {
     }
   });
 
-  test('a re-extraction reads what was kept, tells what changed, and its data take the place of the old', async () => {
+  test('a re-extraction reads what was stored and shows what changed, and its data replace the old data', async () => {
     const source = await kept(client, [
       { item_id: 'prefixed', input: { owner: 'c/o SMITH' } },
       { item_id: 'noted', input: { owner: 'c/o JONES', note: 'two lots' } },
@@ -96,7 +96,7 @@ export function extractionCases(client: Client): void {
     assert.deepEqual(await ownersOf(client, source), before, 'until they are replaced, the old data stand');
     assert.equal((await client.get<JobAnswer>(`/jobs/${source}`)).replaced_by, null);
 
-    // Said twice, it is done once.
+    // Requested twice, it is done once.
     for (let said = 0; said < 2; said += 1) {
       assert.equal((await client.post<JobStatusAnswer>(`/jobs/${again}/replace`)).job_id, source);
       await client.ended(source);
@@ -137,7 +137,7 @@ export function extractionCases(client: Client): void {
     await client.refused(422, 'invalid_request', 'GET', `/jobs/${newer}/compare`);
   });
 
-  above('items that failed keep their page, and become successes by a parse that can read it', async () => {
+  above('items that failed keep their page, and become successes with a parse that can read it', async () => {
     const source = await kept(client, [
       { item_id: 'good', input: { owner: 'c/o SMITH' } },
       { item_id: 'broken', input: { owner: 'c/o JONES', broken: true } },
@@ -183,7 +183,7 @@ export function extractionCases(client: Client): void {
     await client.refused(409, 'state_conflict', 'DELETE', `/jobs/${begun.job_id}`);
   });
 
-  test('data that stand for those of another job are not deleted before that job', async () => {
+  test('data that replace those of another job are not deleted before that job', async () => {
     const source = await kept(client, [{ item_id: 'one', input: { owner: 'c/o SMITH' } }]);
     const { job_id: again } = await extract(client, source);
     await client.ended(again);
@@ -195,7 +195,7 @@ export function extractionCases(client: Client): void {
     for (const jobId of [source, again]) await client.deleteJob(jobId);
   });
 
-  above('one that nothing was replaced by may be deleted, and one whose source is gone replaces nothing', async () => {
+  above('a re-extraction that replaced nothing may be deleted; one whose source is gone replaces nothing', async () => {
     const source = await kept(client, [{ item_id: 'one', input: { owner: 'c/o SMITH' } }]);
     const [first, second] = [await extract(client, source), await extract(client, source)];
     for (const { job_id: jobId } of [first, second]) await client.ended(jobId);
@@ -206,7 +206,7 @@ export function extractionCases(client: Client): void {
     assert.deepEqual(await ownersOf(client, second.job_id), { one: 'SMITH' });
   });
 
-  above('the same request again finds the job that the first one made; another under its id is refused', async () => {
+  above('the same request again finds the job of the first; a different one under its id is refused', async () => {
     const source = await kept(client, [
       { item_id: 'one', input: { owner: 'SMITH' } },
       { item_id: 'pageless', input: { owner: 'WHITE', pageless: true } },
@@ -225,7 +225,7 @@ export function extractionCases(client: Client): void {
     await client.refused(409, 'job_exists', 'POST', path, { json: { ...json, job_id: source } });
   });
 
-  above('while a re-extraction runs it replaces nothing, takes no items, and its source stays', async () => {
+  above('a running re-extraction replaces nothing and accepts no items, and its source stays', async () => {
     const slow = Array.from({ length: 30 }, (_, n) => ({ item_id: `${n}`, input: { owner: 'SMITH', parse_ms: 200 } }));
     const source = await kept(client, slow);
     const { job_id: again } = await extract(client, source, { max_concurrent_workers: 1 });
@@ -243,7 +243,7 @@ export function extractionCases(client: Client): void {
     await client.deleteJob(source);
   });
 
-  above('a re-extraction that is over takes no items either', async () => {
+  above('a re-extraction that is over accepts no items either', async () => {
     const source = await kept(client, [{ item_id: 'one', input: { owner: 'SMITH' } }]);
     const { job_id: again } = await extract(client, source);
     await client.ended(again);
@@ -251,7 +251,7 @@ export function extractionCases(client: Client): void {
     assert.equal((await client.get<JobAnswer>(`/jobs/${again}`)).status, 'completed');
   });
 
-  above('nothing is read before the job has ended, nor where no page was kept', async () => {
+  above('nothing is read before the job has ended, or where no page was stored', async () => {
     const refused = async (jobId: string, says: RegExp) => {
       const json = { scraper_id: AGAIN, job_id: uniqueId('never') };
       const { detail } = await client.refused(409, 'state_conflict', 'POST', `/jobs/${jobId}/extract`, { json });
@@ -275,7 +275,7 @@ export function extractionCases(client: Client): void {
     await refused(again, new RegExp(`extract ${source}`));
   });
 
-  above('a scraper that has no parse of its own, or that there is not, is refused by name', async () => {
+  above('a scraper that does not exist or has no parse of its own is refused by name', async () => {
     const source = await completedWithFailures(client, { good: 1 });
     for (const json of [{}, { scraper_id: 'example-noop' }, { scraper_id: 'nobody' }]) {
       const path = `/jobs/${source}/extract`;
@@ -299,7 +299,7 @@ interface Item {
   readonly input: Record<string, unknown>;
 }
 
-/** A job that is over, with the pages of its items. */
+/** A job that is over, with the stored pages of its items. */
 async function kept(client: Client, items: readonly Item[], policy: object = {}): Promise<string> {
   const job_id = uniqueId('kept');
   const execution_policy = { ...PATIENT, ...policy };
@@ -314,7 +314,7 @@ async function extract(client: Client, source: string, more: object = {}): Promi
   return answer.json as ExtractedAnswer;
 }
 
-/** Asks until the comparison, which the first question begins, is done. */
+/** Asks until the comparison, which the first request starts, is done. */
 async function completeChanges(client: Client, jobId: string): Promise<ChangesAnswer> {
   const look = () => client.get<ChangesAnswer>(`/jobs/${jobId}/changes`);
   let changes = await look();
@@ -340,7 +340,7 @@ async function ownersOf(client: Client, jobId: string): Promise<Record<string, s
   );
 }
 
-/** The list of items, each item, its file of data and the parts of the results say the same; the pages are still there. */
+/** The list of items, each item, its data file and the parts of the results agree; the pages are still there. */
 async function assertHandedOut(client: Client, jobId: string, owners: Record<string, string>): Promise<void> {
   const { items } = await client.get<ResultPartAnswer>(`/jobs/${jobId}/results?part=0`);
   const { items: listed } = await client.get<{ items: ItemDetailAnswer[] }>(`/jobs/${jobId}/items`);
@@ -364,7 +364,7 @@ async function refusesItems(client: Client, jobId: string, total: number): Promi
   assert.equal((await client.get<JobAnswer>(`/jobs/${jobId}`)).summary.total, total);
 }
 
-/** Without the job, and without the attempt: on a busy machine a lease may run out, and the item be tried again. */
+/** Leaves out the job and the attempt: on a busy machine a lease may run out, and the item may be tried again. */
 function placeOf(key: string): string | undefined {
   return key.split('/items/')[1]?.replace(/\/attempt-\d+\//, '/');
 }

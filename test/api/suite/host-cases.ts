@@ -15,7 +15,7 @@ import { PATIENT } from './made-jobs.ts';
 
 const YEAR_SECONDS = 365 * 86_400;
 
-/** A site that refuses its visitors for as long as it is told to. */
+/** A site that refuses its visitors for as long as the case wants it to. */
 async function startSite() {
   const site = { requests: 0, isRefusing: true, answerMs: 0 };
   const server = createServer(async (_, response) => {
@@ -62,7 +62,7 @@ export async function hostCases(start: Start): Promise<void> {
   }
 
   above(
-    'a host that asks to be left alone for a year fails no item: the job waits, and goes on when the pause is lifted',
+    'a host that asks to be left alone for a year fails no item: the job waits, and continues when the pause is lifted',
     async () => {
       const site = await startSite();
       const path = `/hosts/${encodeURIComponent(site.host)}`;
@@ -86,7 +86,7 @@ export async function hostCases(start: Start): Promise<void> {
       assert.match(paused?.reason ?? '', /ask too often \(429/);
       assert.deepEqual([paused?.paused_by, paused?.reported_by], ['host', 1]);
 
-      // Every process hears of it, and then none goes there.
+      // Every process learns of it, and then none contacts the host.
       const others: string[] = [];
       await untilTrue(async () => {
         const seen = site.requests;
@@ -110,7 +110,7 @@ export async function hostCases(start: Start): Promise<void> {
     },
   );
 
-  above('a job over several sites goes on with the others while one asks to be left alone', async () => {
+  above('a job over several sites continues with the others while one asks to be left alone', async () => {
     const [busy, other] = [await startSite(), await startSite()];
     other.isRefusing = false;
     const pagesOf = ({ host }: { host: string }, group: string, pages: number) =>
@@ -139,7 +139,7 @@ export async function hostCases(start: Start): Promise<void> {
     assert.equal((await client.ended(jobId)).summary.success, 18);
   });
 
-  test('settings of a host are kept, shown, replaced and cleared', async () => {
+  test('settings of a host are stored, shown, replaced and cleared', async () => {
     const host = `${uniqueId('settings')}.gov`.toLowerCase();
     const path = `/hosts/${host}`;
     const put = (json: object) => client.ask('PUT', `/hosts/${host.toUpperCase()}:80`, { json });
@@ -170,7 +170,7 @@ export async function hostCases(start: Start): Promise<void> {
     assert.equal((await client.get<HostAnswer>(path)).settings, null);
   });
 
-  above('settings that cannot be kept are refused, each with the field that is wrong', async () => {
+  above('invalid settings are refused, each with the field that is wrong', async () => {
     for (const [field, value] of [
       ['max_concurrent_requests', 0],
       ['max_concurrent_requests', 1.5],
@@ -208,7 +208,7 @@ export async function hostCases(start: Start): Promise<void> {
       [until, 'the county asked by phone', 'operator', 0],
     );
     assert.equal(paused.settings?.paused_until, until);
-    // A job that came before every process had heard of it may have ended.
+    // A job that was created before every process had learnt of the pause may have ended.
     const waiting: string[] = [];
     await untilTrue(async () => {
       const seen = site.requests;
@@ -264,7 +264,7 @@ export async function hostCases(start: Start): Promise<void> {
     await client.refused(404, 'job_not_found', 'GET', '/jobs/never-made/compliance');
   });
 
-  above('a host is known by what an address calls it, and what is none is refused', async () => {
+  above('a host is identified by its name in an address, and what is not a host is refused', async () => {
     for (const [given, host] of [
       ['Treasurer.County.GOV:80', 'treasurer.county.gov'],
       ['county.gov:8080', 'county.gov:8080'],

@@ -9,7 +9,7 @@ import { completedWithFailures, PATIENT } from './made-jobs.ts';
 
 const NDJSON = 'application/x-ndjson';
 
-/** Adding items to a job, and looking at them. */
+/** Adding items to a job, and reading them. */
 export function itemCases(client: Client): void {
   const above = aboveBackend(client);
   above('items come as lines of JSON, as CSV and as a JSON array', async () => {
@@ -30,7 +30,7 @@ export function itemCases(client: Client): void {
     assert.equal(new Set(items.map(({ item_id: id }) => id)).size, 6);
   });
 
-  above('items go by group where the job wants it, and both are shown', async () => {
+  above('items are batched by group where the job asks for it, and both are shown', async () => {
     const sites = ['north', 'north', 'south'].map((group, at) => ({ item_id: `p-${at}`, input: {}, group }));
     const batching = { by: 'group', max_items: 2 } as const;
     const job = { scraper_id: 'example-noop', items: [...sites, ...noopItems(1)], batching, hold: true };
@@ -52,7 +52,7 @@ export function itemCases(client: Client): void {
     assert.equal((await client.get<JobAnswer>(`/jobs/${plain}`)).batching, null);
   });
 
-  above('bad lines are told by their number, and the good ones are kept', async () => {
+  above('bad lines are reported by number, and the good ones are kept', async () => {
     const jobId = await heldJob(client, 'example-mock');
     const lines = ['{"apn":"1"}', '{"apn":', '{"apn":7}', '"text"', '[1]', '{"apn":"3"}'];
     const answer = await client.send<AddedAnswer>(jobId, NDJSON, `${lines.join('\n')}\n`);
@@ -69,7 +69,7 @@ export function itemCases(client: Client): void {
     );
   });
 
-  above('with a limit the first items are added, and the answer comes although the body goes on', async () => {
+  above('with a limit the first items are added, and the answer comes although the body continues', async () => {
     const jobId = await heldJob(client);
     const endless = new ReadableStream<Uint8Array>({
       pull: (controller) => controller.enqueue(Buffer.from(linesOf(noopItems(1000)))),
@@ -114,13 +114,13 @@ export function itemCases(client: Client): void {
     assert.equal((await client.get<JobAnswer>(`/jobs/${jobId}`)).summary.total, 0);
   });
 
-  above('of many bad lines the first hundred are listed, and all are counted', async () => {
+  above('if many lines are bad, the first hundred are listed and all are counted', async () => {
     const jobId = await heldJob(client);
     const answer = await client.send<AddedAnswer>(jobId, NDJSON, '{\n'.repeat(250));
     assert.deepEqual([answer.bad, answer.bad_lines.length, answer.added], [250, 100, 0]);
   });
 
-  test('items that the job has already are left alone, so that an upload may be sent again', async () => {
+  test('items that the job already has are left alone, so that an upload may be sent again', async () => {
     const jobId = await heldJob(client);
     const file = linesOf(noopItems(2500));
     assert.equal((await client.send<AddedAnswer>(jobId, NDJSON, file)).added, 2500);
@@ -169,7 +169,7 @@ export function itemCases(client: Client): void {
     assert.deepEqual(await client.send(jobId, NDJSON, corrected), taken(jobId, { received: 3, duplicates: 3 }));
   });
 
-  test('more items open a completed job again, and nothing is done twice', async () => {
+  test('more items reopen a completed job, and nothing is done twice', async () => {
     const { job_id: jobId } = await client.run({ scraper_id: 'example-noop', items: noopItems(3) });
     const before = await client.get<JobAnswer>(`/jobs/${jobId}`);
     assert.deepEqual([before.status, before.round, before.results.ready], ['completed', 1, true]);
@@ -193,7 +193,7 @@ export function itemCases(client: Client): void {
     assert.deepEqual([status, round, summary.total], ['completed', 1, 2]);
   });
 
-  test('an upload is worked on while it still comes, and the job is not over before its last line', async () => {
+  test('an upload is processed while it is still arriving, and the job is not over before its last line', async () => {
     const { job_id: jobId } = await client.create({ scraper_id: 'example-noop' });
     const { promise: isFirstDone, resolve: firstDone } = Promise.withResolvers<void>();
     const body = new ReadableStream<Uint8Array>({
@@ -215,14 +215,14 @@ export function itemCases(client: Client): void {
     assert.equal((await client.get<JobAnswer>(`/jobs/${jobId}`)).round, 1);
   });
 
-  above('an upload to a job that is cancelled meanwhile is told so before its last line', async () => {
+  above('an upload to a job that is cancelled meanwhile is refused before its last line', async () => {
     const { job_id: jobId } = await client.create({ scraper_id: 'example-noop' });
     const { promise: isCancelled, resolve: cancelled } = Promise.withResolvers<void>();
     const body = new ReadableStream<Uint8Array>({
       async start(lines) {
         lines.enqueue(new TextEncoder().encode(linesOf(noopItems(1000))));
         await isCancelled;
-        // And then nothing: the sender has more, and waits.
+        // Then nothing comes: the sender has more, and waits.
         lines.enqueue(new TextEncoder().encode(linesOf(noopItems(2000, 1000))));
       },
     });
@@ -235,7 +235,7 @@ export function itemCases(client: Client): void {
     assert.equal((await client.get<JobAnswer>(`/jobs/${jobId}`)).summary.total, 1000);
   });
 
-  test('items in a content type that items do not come in are refused', async () => {
+  test('items in an unsupported content type are refused', async () => {
     const jobId = await heldJob(client);
     const send = (headers: Record<string, string>) =>
       client.refused(415, 'unsupported_media_type', 'POST', `/jobs/${jobId}/items`, { body: '{}\n', headers });
@@ -244,7 +244,7 @@ export function itemCases(client: Client): void {
     assert.equal((await client.get<JobAnswer>(`/jobs/${jobId}`)).summary.total, 0);
   });
 
-  test('bytes that are no JSON array are refused; an array that breaks off is told by its entry', async () => {
+  test('bytes that are not a JSON array are refused; an array that breaks off is reported with the entry', async () => {
     const jobId = await heldJob(client);
     const headers = { 'content-type': 'application/json' };
     await client.refused(422, 'invalid_request', 'POST', `/jobs/${jobId}/items`, { body: '{"apn":"1"}', headers });
@@ -276,7 +276,7 @@ export function itemCases(client: Client): void {
     await client.refused(422, 'invalid_request', 'GET', `/jobs/${jobId}/items?error_type=oops`);
   });
 
-  test('an item tells every attempt, with what it kept or why it failed', async () => {
+  test('an item shows every attempt, with what it stored or why it failed', async () => {
     const jobId = await completedWithFailures(client, { good: 1, server_error: 1 });
     await client.post(`/jobs/${jobId}/retry`);
     await client.ended(jobId);
@@ -308,7 +308,7 @@ export function itemCases(client: Client): void {
   });
 
   above(
-    'an item that was tried more than ten times tells how often, and of the last ten what came of them',
+    'an item that was tried more than ten times shows how often, and the outcomes of the last ten attempts',
     async () => {
       const jobId = await completedWithFailures(client, { good: 0, no_results: 1 });
       for (let round = 2; round <= 12; round += 1) {
@@ -317,7 +317,7 @@ export function itemCases(client: Client): void {
       }
       const item = await client.get<ItemDetailAnswer>(`/jobs/${jobId}/items/no_results-0`);
       assert.deepEqual([item.status, item.attempts], ['failed', 12]);
-      // On a busy machine a lease may run out, and the item be handed out again.
+      // On a busy machine a lease may run out, and the item may be handed out again.
       assert.ok(item.deliveries >= 12, `${item.deliveries} deliveries`);
       assert.deepEqual(
         item.history.map(({ attempt }) => attempt),
@@ -334,7 +334,7 @@ export function itemCases(client: Client): void {
     const items = ids.map((item_id) => ({ item_id, input: {} }));
     const { job_id: jobId } = await client.run({ job_id: uniqueId('odd ids?/'), scraper_id: 'test-mixed', items });
     for (const id of ids) {
-      // A path of dots alone is no path any more once a client has tidied it up.
+      // A path of dots alone does not survive a client that normalizes paths.
       if (id === '..') continue;
       const path = `/jobs/${encodeURIComponent(jobId)}/items/${encodeURIComponent(id)}`;
       assert.equal((await client.get<ItemDetailAnswer>(path)).item_id, id);
@@ -370,7 +370,7 @@ export function itemCases(client: Client): void {
     await client.refused(404, 'artifact_not_found', 'GET', `${path}/items/unseen/download?artifact=html`);
   });
 
-  test('failures are grouped, the commonest first, with examples', async () => {
+  test('failures are grouped, most frequent first, with examples', async () => {
     const jobId = await completedWithFailures(client, { good: 1, no_results: 2, server_error: 4 });
     const { failed, groups } = await client.get<FailuresAnswer>(`/jobs/${jobId}/failures`);
     assert.equal(failed, 6);

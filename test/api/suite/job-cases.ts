@@ -5,10 +5,10 @@ import { aboveBackend } from './above-backend.ts';
 import { allPages, type Client, noopItems, uniqueId } from './client.ts';
 import { completedWithFailures, tripped } from './made-jobs.ts';
 
-/** What must be given to these, so that only the job is missing. */
+/** The queries that these operations need, so that only the job is missing. */
 const QUERIES: Readonly<Record<string, string>> = { download: '?artifact=html', compare: '?with=another' };
 
-/** Looking at jobs, changing and deleting them. */
+/** Reading, changing and deleting jobs. */
 export function jobCases(client: Client): void {
   const above = aboveBackend(client);
   test('jobs are listed newest first, page by page, each once', async () => {
@@ -38,7 +38,7 @@ export function jobCases(client: Client): void {
     await client.refused(422, 'invalid_request', 'GET', '/jobs?status=done');
   });
 
-  above('a cursor is good for the list that it came from, and for no other', async () => {
+  above('a cursor is valid for the list that it came from, and for no other', async () => {
     const made = await client.create({ scraper_id: 'example-noop', items: noopItems(3), hold: true });
     await client.create({ scraper_id: 'example-noop', hold: true });
     const { next_cursor: cursor } = await client.get<JobPageAnswer>('/jobs?limit=1&status=pending');
@@ -69,7 +69,7 @@ export function jobCases(client: Client): void {
     }
   });
 
-  test('a job that is done tells all of itself, and its figures agree', async () => {
+  test('a completed job reports everything about itself, and its figures agree', async () => {
     const jobId = await completedWithFailures(client, { good: 4, server_error: 2, no_results: 1 });
     const job = await client.get<JobAnswer>(`/jobs/${jobId}`);
     const { started_at: started, finished_at: finished, elapsed_seconds: elapsed } = job;
@@ -103,7 +103,7 @@ export function jobCases(client: Client): void {
     );
   });
 
-  above('a tripped job tells why, with evidence, and goes on when it is resumed', async () => {
+  above('a tripped job says why, with evidence, and continues when it is resumed', async () => {
     const jobId = await tripped(client);
     const { status, reason, breaker } = await client.get<JobAnswer>(`/jobs/${jobId}`);
     assert.deepEqual([status, reason?.code, breaker.state], ['failed', 'breaker', 'open']);
@@ -114,7 +114,7 @@ export function jobCases(client: Client): void {
     await client.ended(jobId);
   });
 
-  above('a job that nobody made is told to be missing, whatever is asked of it', async () => {
+  above('a job that was never created is reported as missing by every operation', async () => {
     for (const methods of Object.entries(client.document.paths)) {
       const [template, operations] = methods;
       if (!template.includes('{job_id}')) continue;
@@ -133,7 +133,7 @@ export function jobCases(client: Client): void {
   });
 
   above('a policy is changed while the job runs: more items go out at once', async () => {
-    // Enough that many are left when the first of them have ended, also where they go out in batches.
+    // There are enough that many are left when the first of them have ended, even where they go out in batches.
     const items = Array.from({ length: 250 }, (_, n) => ({ item_id: `${n}`, input: { ms: 80 } }));
     const execution_policy = { throttling: { max_concurrent_workers: 1, adaptive: false } };
     const { job_id: jobId } = await client.create({ scraper_id: 'example-slow', items, execution_policy });
@@ -151,27 +151,24 @@ export function jobCases(client: Client): void {
     await client.ended(jobId);
   });
 
-  above(
-    'a policy with a field that is unknown or cannot be is refused by its path, and nothing is changed',
-    async () => {
-      const { job_id: jobId } = await client.create({ scraper_id: 'example-noop', hold: true });
-      const { policy } = await client.get<JobAnswer>(`/jobs/${jobId}`);
-      const paths = async (json: object) => {
-        const { errors } = await client.refused(422, 'invalid_request', 'PATCH', `/jobs/${jobId}`, { json });
-        return errors?.map(({ path }) => path);
-      };
-      const throttling = { max_concurrent_workers: 9, max_workers: 9 };
-      assert.deepEqual(await paths({ execution_policy: { throttling } }), ['execution_policy.throttling.max_workers']);
-      assert.deepEqual(await paths({ execution_policy: { speed: 1 } }), ['execution_policy.speed']);
-      assert.deepEqual(await paths({ execution_policy: { throttling: null } }), ['execution_policy.throttling']);
-      assert.deepEqual(await paths({ policy: {} }), ['execution_policy', 'policy']);
-      const retries = { max_retries: -1 };
-      assert.deepEqual(await paths({ execution_policy: { retries } }), ['execution_policy.retries.max_retries']);
-      assert.deepEqual((await client.get<JobAnswer>(`/jobs/${jobId}`)).policy, policy);
-    },
-  );
+  above('a policy with an unknown or invalid field is refused with its path, and nothing is changed', async () => {
+    const { job_id: jobId } = await client.create({ scraper_id: 'example-noop', hold: true });
+    const { policy } = await client.get<JobAnswer>(`/jobs/${jobId}`);
+    const paths = async (json: object) => {
+      const { errors } = await client.refused(422, 'invalid_request', 'PATCH', `/jobs/${jobId}`, { json });
+      return errors?.map(({ path }) => path);
+    };
+    const throttling = { max_concurrent_workers: 9, max_workers: 9 };
+    assert.deepEqual(await paths({ execution_policy: { throttling } }), ['execution_policy.throttling.max_workers']);
+    assert.deepEqual(await paths({ execution_policy: { speed: 1 } }), ['execution_policy.speed']);
+    assert.deepEqual(await paths({ execution_policy: { throttling: null } }), ['execution_policy.throttling']);
+    assert.deepEqual(await paths({ policy: {} }), ['execution_policy', 'policy']);
+    const retries = { max_retries: -1 };
+    assert.deepEqual(await paths({ execution_policy: { retries } }), ['execution_policy.retries.max_retries']);
+    assert.deepEqual((await client.get<JobAnswer>(`/jobs/${jobId}`)).policy, policy);
+  });
 
-  test('a running job is not deleted; one that is over goes with all it had, and its id is free again', async () => {
+  test('a running job is not deleted; one that is over is deleted with all it had, and its id is free again', async () => {
     const job_id = uniqueId('deleted');
     const slow = { scraper_id: 'example-slow', items: [{ item_id: 'a', input: { ms: 400, bytes: 10 } }] };
     await client.create({ job_id, ...slow });

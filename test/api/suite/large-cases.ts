@@ -11,12 +11,12 @@ const NDJSON = { 'content-type': 'application/x-ndjson' };
 const GZIP = { 'content-encoding': 'gzip' };
 const MIB = 2 ** 20;
 
-/** A service of its own, with a low limit for bodies. Requests are drafted from the first item beyond 10,000 on. */
+/** A service of its own, with a low limit for bodies. Requests with more than 10,000 items go through a draft. */
 export async function largeCases(start: Start): Promise<void> {
   const client = await Client.of(await start({ workers: 0, maxBodyBytes: 3 * MIB }));
   const above = aboveBackend(client);
 
-  test('a job of more items than are made in one step is made whole by one request', async () => {
+  test('a job of more items than are created in one step is created completely by one request', async () => {
     const job_id = uniqueId('large');
     const items = noopItems(12_000);
     const created = await client.create({ items, job_id, scraper_id: 'example-noop', hold: true });
@@ -31,7 +31,7 @@ export async function largeCases(start: Start): Promise<void> {
     assert.deepEqual([again.added, again.duplicates], [1, 1]);
   });
 
-  above('a large job is refused by the index and field of each bad item, and none of it is made', async () => {
+  above('a large job is refused with the index and field of each bad item, and nothing of it is created', async () => {
     const job_id = uniqueId('large-bad');
     const items = noopItems(10_500).map(({ item_id }) => ({ item_id, input: { apn: 'x' } as Record<string, unknown> }));
     items[10_200] = { item_id: 'i-3', input: { apn: 'y' } };
@@ -53,7 +53,7 @@ export async function largeCases(start: Start): Promise<void> {
     assert.equal((await client.create({ job_id, scraper_id: 'example-noop', hold: true })).seeded_count, 0);
   });
 
-  test('a large request under an idempotency key makes one job, however often it is sent', async () => {
+  test('a large request under an idempotency key creates one job, however often it is sent', async () => {
     const json = { scraper_id: 'example-noop', items: noopItems(10_001), hold: true };
     const headers = { 'idempotency-key': uniqueId('large-key') };
     const answers = await Promise.all([1, 2, 3].map(() => client.ask('POST', '/jobs', { json, headers })));
@@ -63,7 +63,7 @@ export async function largeCases(start: Start): Promise<void> {
     await client.refused(422, 'idempotency_key_reused', 'POST', '/jobs', { json: other, headers });
   });
 
-  above('a body may be packed with gzip, that of a job and that of its items', async () => {
+  above('the body of a job and the body of its items may be compressed with gzip', async () => {
     const job_id = uniqueId('packed');
     const body = gzipSync(JSON.stringify({ job_id, scraper_id: 'example-noop', items: noopItems(10_100), hold: true }));
     const made = await client.ask('POST', '/jobs', { body, headers: { ...JSON_TYPE, ...GZIP } });
@@ -94,12 +94,12 @@ export async function largeCases(start: Start): Promise<void> {
         assert.match(answer.text, /unsupported_media_type.*Content-Encoding: gzip/);
       }
     }
-    // Small bodies that are parsed as a whole.
+    // Small bodies are parsed as a whole.
     const answer = await client.ask('PATCH', `/jobs/${job_id}`, { body, headers: { ...JSON_TYPE, ...GZIP } });
     assert.deepEqual([answer.status, answer.headers.get('accept-encoding')], [415, 'identity']);
   });
 
-  above('what calls itself gzip and is not, or is cut off, is refused as that', async () => {
+  above('a body that is declared as gzip but is not, or is cut off, is refused as such', async () => {
     const { job_id } = await client.create({ scraper_id: 'example-noop', hold: true });
     const whole = gzipSync(linesOf(noopItems(3000)));
     for (const body of [Buffer.from('{}'), whole.subarray(0, whole.length >> 1)]) {
@@ -111,14 +111,14 @@ export async function largeCases(start: Start): Promise<void> {
     }
   });
 
-  above('a body above the limit is refused with the limit, packed or not, and makes nothing', async () => {
+  above('a body above the limit is refused with the limit, compressed or not, and creates nothing', async () => {
     const job_id = uniqueId('too-large');
     const items = noopItems(20_000).map(({ item_id }) => ({ item_id, input: { filler: 'x'.repeat(200) } }));
     const text = JSON.stringify({ job_id, scraper_id: 'example-noop', items });
     assert.ok(text.length > 3 * MIB);
     const plain = await client.refused(413, 'too_large', 'POST', '/jobs', { body: text, headers: JSON_TYPE });
     assert.match(plain.detail, /larger than 3145728 bytes \(TRAWL_MAX_BODY_BYTES\)/);
-    // Without a length that tells it beforehand.
+    // This body has no length that would reveal its size beforehand.
     const stream = new Blob([text]).stream();
     await client.refused(413, 'too_large', 'POST', '/jobs', { body: stream, headers: JSON_TYPE });
     const packed = { body: gzipSync(text), headers: { ...JSON_TYPE, ...GZIP } };
@@ -129,7 +129,7 @@ export async function largeCases(start: Start): Promise<void> {
     await client.refused(404, 'job_not_found', 'GET', `/jobs/${job_id}`);
   });
 
-  above('a bomb is unpacked no further than the limit', async () => {
+  above('a decompression bomb is unpacked no further than the limit', async () => {
     const { job_id } = await client.create({ scraper_id: 'example-noop', hold: true });
     const bomb = gzipSync(Buffer.alloc(64 * MIB, 0x20));
     assert.ok(bomb.length < 100_000);

@@ -4,10 +4,10 @@ import { test } from 'node:test';
 import type { ItemDetailAnswer } from '../../../src/contract/item-answers.ts';
 import { type Client, uniqueId } from './client.ts';
 
-/** A page is kept packed if it is long, and the id of its item is in it. */
+/** A page is stored compressed if it is long, and the id of its item is in it. */
 const ITEMS = { identity: 'Straße 5', gzip: 'x'.repeat(1000) } as const;
 
-/** Downloads by link: whoever does not mind is sent to where the bytes lie, on a backend on which they have an address. */
+/** Downloads by link: a client that allows it is redirected to the bytes, on a backend where they have an address. */
 export function linkCases(client: Client, { hasLinks }: { readonly hasLinks: boolean }): void {
   const kept = async (encoding: keyof typeof ITEMS) => {
     const item_id = ITEMS[encoding];
@@ -25,7 +25,7 @@ export function linkCases(client: Client, { hasLinks }: { readonly hasLinks: boo
     client.ask('GET', path, { redirect: 'manual', headers });
 
   for (const encoding of ['identity', 'gzip'] as const) {
-    test(`whoever may be sent elsewhere gets the same file from there: ${encoding}`, async () => {
+    test(`a client that may be redirected gets the same file from there: ${encoding}`, async () => {
       const { href, sha256 } = await kept(encoding);
       const streamed = await ask(href);
       const asked = await ask(`${href}&redirect=true`);
@@ -46,7 +46,7 @@ export function linkCases(client: Client, { hasLinks }: { readonly hasLinks: boo
     });
   }
 
-  test('nobody is sent elsewhere who did not ask for it, or could not use what lies there', async () => {
+  test('a client that did not ask for a redirect, or could not use the stored bytes, is not redirected', async () => {
     const { href, sha256 } = await kept('gzip');
     const { text: whole } = await ask(href);
     assert.equal((await ask(`${href}&redirect=false`)).status, 200);

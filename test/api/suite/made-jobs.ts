@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url';
 import type { FailureType } from '../../../src/domain/failure.ts';
 import { Client, noopItems, type Start, uniqueId } from './client.ts';
 
-/** Scrapers of the cases. */
+/** The scrapers of the cases. */
 export const SCRAPERS: readonly string[] = [fileURLToPath(new URL('../scrapers', import.meta.url))];
 
 /** The service that the cases of a file share, with workers. */
@@ -11,12 +11,12 @@ export async function openClient(start: Start): Promise<Client> {
   return Client.of(await start({ scrapers: SCRAPERS }));
 }
 
-/** One without workers: items go out and stay out. */
+/** A service without workers: items go out and stay out. */
 export async function openStillClient(start: Start): Promise<Client> {
   return Client.of(await start({ workers: 0 }));
 }
 
-/** No second try, and no breaker that ends the job before its items. */
+/** This policy has no second try, and no breaker that ends the job before its items. */
 export const PATIENT = {
   retries: { max_retries: 0 },
   circuit_breaker: { min_requests: 1_000_000, consecutive_failures: 1_000_000 },

@@ -24,7 +24,7 @@ export function planCases(client: Client): void {
   };
   const isGone = async (path: string) => (await client.ask('GET', path)).status === 404;
 
-  test('a plan of a new job runs a sample of it, and says what the whole will take', async () => {
+  test('a plan of a new job runs a sample of it, and estimates what the whole job will take', async () => {
     const items = Array.from({ length: 200 }, (_, at) => ({
       item_id: `i-${at}`,
       input: at % 4 === 0 ? { type: 'no_results' } : { data: { name: `n-${at}` } },
@@ -92,7 +92,7 @@ export function planCases(client: Client): void {
     await client.ask('DELETE', `/plans/${plan_id}`);
   });
 
-  above('a plan that is deleted while its sample runs goes when its items have ended', async () => {
+  above('a plan that is deleted while its sample runs disappears when its items have ended', async () => {
     const items = Array.from({ length: 40 }, (_, at) => ({ item_id: `i-${at}`, input: { ms: 200 } }));
     const execution_policy = { throttling: { max_concurrent_workers: 2 } };
     const planned = await plan('/jobs/plan', { json: { scraper_id: 'example-slow', items, execution_policy } });

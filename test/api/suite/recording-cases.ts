@@ -8,7 +8,7 @@ import type { JobAnswer, JobStatusAnswer } from '../../../src/contract/job-answe
 import type { ScraperAnswer, ScrapersAnswer } from '../../../src/contract/scraper-answers.ts';
 import { type Client, uniqueId } from './client.ts';
 
-/** A county that knows every parcel but 404, and fails for `down` until it is repaired. */
+/** A county that knows every parcel except 404, and fails for `down` until it is repaired. */
 async function startCounty() {
   let isDown = true;
   const server = createServer((request, response) => {
@@ -128,7 +128,7 @@ export async function recordedJobCases(client: Client): Promise<void> {
     assert.deepEqual([input.recording?.origin, input.recording?.steps, results.scraper_versions], ['stored', 2, ['1']]);
   });
 
-  test('a job carries its own recording: it is run, shown, written with the results, and gone with the job', async () => {
+  test('a job carries its own recording: it is run, shown, written with the results, and deleted with the job', async () => {
     const jobId = uniqueId('inline');
     const recording = recordingOf(county.host, 'inline');
     const items = [{ item_id: 'a', input: { apn: '7' } }];

@@ -57,7 +57,7 @@ export function resultCases(client: Client): void {
     await client.refused(422, 'invalid_request', 'GET', `/jobs/${jobId}/results?filter=failed`);
   });
 
-  above('a job that goes on has results: those that are final so far', async () => {
+  above('a job that is still running has results: those that are final so far', async () => {
     const slow = { item_id: 'slow', input: { ms: 3000 } };
     const items = [...noopItems(3).map(({ item_id }) => ({ item_id, input: { ms: 1 } })), slow];
     const { job_id: jobId } = await client.create({ scraper_id: 'example-slow', items });
@@ -223,7 +223,7 @@ export function resultCases(client: Client): void {
     return { jobId, page };
   };
 
-  test('an artifact is handed out as a file of its type, which never runs here', async () => {
+  test('an artifact is served as a file of its type, which never runs here', async () => {
     const { page } = await kept();
     const { status, headers, text } = await client.ask('GET', page.href);
     assert.equal(status, 200);
@@ -237,7 +237,7 @@ export function resultCases(client: Client): void {
     assert.equal(headers.get('content-length'), String(page.size));
   });
 
-  test('an artifact is handed out in ranges', async () => {
+  test('an artifact is served in ranges', async () => {
     const { page } = await kept();
     const { text: whole } = await client.ask('GET', page.href);
     for (const [range, from, to] of [
@@ -264,7 +264,7 @@ export function resultCases(client: Client): void {
     assert.equal((await asked('"another"')).status, 200);
   });
 
-  above('an artifact that an item has not is told to be missing', async () => {
+  above('an artifact that an item does not have is reported as missing', async () => {
     const { jobId } = await kept();
     const missing = (path: string, code = 'artifact_not_found') =>
       client.refused(404, code, 'GET', `/jobs/${jobId}/items/${path}`);

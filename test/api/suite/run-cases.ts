@@ -239,7 +239,7 @@ export async function runCases(start: Start): Promise<void> {
     assert.equal(again.status, 204);
   });
 
-  above('watchers of a run learn that it was deleted, and of one that is unknown that there is none', async () => {
+  above('watchers of a run learn that it was deleted, and watchers of an unknown run that there is none', async () => {
     const { _id: id } = await create('unwatched.example', []);
     const heard: string[] = [];
     for await (const { event } of client.watchRun(id)) {

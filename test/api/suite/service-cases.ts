@@ -11,11 +11,11 @@ import { completedWithFailures } from './made-jobs.ts';
 
 const JSON_TYPE = { 'content-type': 'application/json' };
 
-/** The service itself: what it tells of itself, and what it says to requests that are none. `still` has no workers. */
+/** The service itself: what it reports about itself, and how it answers invalid requests. `still` has no workers. */
 export function serviceCases(client: Client, still: Client): void {
   const above = aboveBackend(client);
 
-  above('the OpenAPI document has nothing that a linter finds fault with', async () => {
+  above('a linter finds nothing wrong with the OpenAPI document', async () => {
     const config = await createConfig({ extends: ['recommended'] });
     const { text } = await client.ask('GET', '/openapi.json');
     const problems = await lintFromString({ source: text, absoluteRef: 'openapi.json', config });
@@ -26,16 +26,16 @@ export function serviceCases(client: Client, still: Client): void {
   });
 
   above(
-    'no object of the OpenAPI document has fields that it does not name, except where they are anybody’s',
+    'no object of the OpenAPI document has fields that it does not name, except where any fields are allowed',
     async () => {
       assert.deepEqual(openObjects(client.document).sort(), [
         // Lists of URLs come from other programs, which have more to say about each.
         '/components/schemas/BulkRequest/properties/urls/items/anyOf/1',
         // Recordings have a JSON Schema of their own, docs/recording.schema.json.
         '/components/schemas/Recording',
-        // The rows of a part are those of the manifest, which may come to tell more.
+        // The rows of a part are those of the manifest, which may gain more fields.
         '/components/schemas/ResultPart/properties/items/items',
-        // JSON schemas of scrapers, and this document itself: any that there are.
+        // JSON schemas of scrapers, and this document itself, may have any fields.
         '/components/schemas/Scraper/properties/input_schema',
         '/components/schemas/Scraper/properties/output_schema/anyOf/0',
         '/components/schemas/Scraper/properties/recording/anyOf/0',
@@ -62,7 +62,7 @@ export function serviceCases(client: Client, still: Client): void {
     assert.doesNotMatch(policy, /script-src|https?:/);
   });
 
-  above('scrapers are listed, and each tells the schemas of its input and its data', async () => {
+  above('scrapers are listed, each with the schemas of its input and its data', async () => {
     const { scrapers } = await client.get<ScrapersAnswer>('/scrapers');
     const ids = scrapers.map(({ id }) => id);
     assert.deepEqual(ids, [...ids].sort());
@@ -82,7 +82,7 @@ export function serviceCases(client: Client, still: Client): void {
     await client.refused(404, 'scraper_not_found', 'GET', '/scrapers/nobody');
   });
 
-  test('the queue is told lane by lane: what waits for a worker, and what workers are at', async () => {
+  test('the queue is reported lane by lane: what is waiting for a worker, and what workers are processing', async () => {
     const throttling = { max_concurrent_workers: 5 };
     const made = async (where: Client) => {
       const items = Array.from({ length: 7 }, (_, n) => ({ item_id: `${n}`, input: { ms: n < 5 ? 1000 : 0 } }));
@@ -143,13 +143,13 @@ export function serviceCases(client: Client, still: Client): void {
     assert.deepEqual(ids, []);
   });
 
-  above('what is no path of the API is told so', async () => {
+  above('what is not a path of the API is reported as not found', async () => {
     for (const path of ['/', '/nothing', '/job', '/jobs/a/b/c/d', '/docs/x', '/JOBS', '/favicon.ico']) {
       await client.refused(404, 'not_found', 'GET', path);
     }
   });
 
-  above('a method that a path has not is refused, with those that it has', async () => {
+  above('a method that a path does not have is refused, with those that it has', async () => {
     for (const [method, path, allowed] of [
       ['PUT', '/jobs', 'POST, GET'],
       ['DELETE', '/jobs', 'POST, GET'],
@@ -163,7 +163,7 @@ export function serviceCases(client: Client, still: Client): void {
     }
   });
 
-  above('a body that is none of JSON is refused for what it is', async () => {
+  above('a body that is not usable JSON is refused for what it is', async () => {
     const post = (status: number, code: string, body: string | Uint8Array, headers: Record<string, string>) =>
       client.refused(status, code, 'POST', '/jobs', { body, headers });
     await post(415, 'unsupported_media_type', 'x', { 'content-type': 'text/plain' });
@@ -177,7 +177,7 @@ export function serviceCases(client: Client, still: Client): void {
     await client.refused(400, 'malformed_request', 'POST', '/jobs');
   });
 
-  above('a body where none is needed is read all the same', async () => {
+  above('a body where none is needed is read anyway', async () => {
     const { job_id: jobId } = await client.create({ scraper_id: 'example-noop', items: noopItems(1), hold: true });
     const path = `/jobs/${jobId}/start`;
     const { errors } = await client.refused(422, 'invalid_request', 'POST', path, { json: { force: true } });
@@ -191,7 +191,7 @@ export function serviceCases(client: Client, still: Client): void {
     await client.refused(413, 'too_large', 'PATCH', `/jobs/${small}`, { json });
   });
 
-  above('what is no HTTP gets a problem, and the connection is closed', async () => {
+  above('bytes that are not HTTP are answered with a problem, and the connection is closed', async () => {
     const { port } = new URL(client.url);
     const { connect } = await import('node:net');
     const said = async (bytes: string) => {
@@ -216,7 +216,7 @@ export function serviceCases(client: Client, still: Client): void {
     const type = 'content-type: application/json\r\ncontent-length: 2';
     const socket = connect({ host: '127.0.0.1', port: Number(port) });
     socket.write(`GET /openapi.json HTTP/1.1\r\nhost: localhost\r\nconnection: close\r\n${type}\r\n\r\n`);
-    // Later than an answer that is not held up by it, and before any of that is read.
+    // This is later than an answer that is not held up by it, and before any of the body is read.
     for (let turns = 0; turns < 200; turns += 1) await turn();
     socket.write('{}');
     let text = '';
@@ -233,7 +233,7 @@ export function serviceCases(client: Client, still: Client): void {
     assert.equal(await promise, 400);
   });
 
-  above('every answer says that it is not to be kept and not to be guessed at', async () => {
+  above('every answer forbids caching and content sniffing', async () => {
     for (const path of ['/jobs', '/health', '/nothing', '/docs']) {
       const { headers } = await client.ask('GET', path);
       assert.deepEqual([headers.get('x-content-type-options'), headers.get('cache-control')], ['nosniff', 'no-store']);
@@ -246,7 +246,7 @@ async function depths(client: Client): Promise<Record<string, { waiting: number;
   return Object.fromEntries(lanes.map(({ lane, ...depth }) => [lane, depth]));
 }
 
-/** Every series, by its name and labels as they stand there. */
+/** Every series, by its name and labels as they are written there. */
 async function metricsOf(client: Client): Promise<ReadonlyMap<string, number>> {
   const { text, headers } = await client.ask('GET', '/metrics');
   assert.match(headers.get('content-type') ?? '', /^text\/plain; version=0\.0\.4/);

@@ -8,7 +8,7 @@ import { startDocsSite } from '../../models/docs-site.ts';
 import { aboveBackend } from './above-backend.ts';
 import { Client, type Start, uniqueId } from './client.ts';
 
-/** Pages of a site: one of them now, the links to all of them, and a job that pulls all of them. */
+/** Pages of a site: a single page immediately, the links to all pages, and a job that pulls all pages. */
 export async function sitePageCases(start: Start, { knowsLanes }: { readonly knowsLanes: boolean }): Promise<void> {
   const client = await Client.of(await start({ workers: 1, allowAddresses: 'loopback' }));
   const above = aboveBackend(client);
@@ -28,7 +28,7 @@ export async function sitePageCases(start: Start, { knowsLanes }: { readonly kno
   };
   await put('docs');
 
-  test('a page is read now, comes from the cache afterwards, and is asked for again with max_age=0', async () => {
+  test('a page is read immediately, comes from the cache afterwards, and is requested again with max_age=0', async () => {
     const { answer: first, asked } = await askedOf(() => content('?path=/a'));
     const { fetched_at: at, markdown, ...rest } = first;
     assert.deepEqual(rest, {
@@ -36,7 +36,7 @@ export async function sitePageCases(start: Start, { knowsLanes }: { readonly kno
       ...{ not_modified: false, flagged: false },
     });
     assert.match(markdown, /^# \/guide\/a\n\nSome words/);
-    // On a busy machine a lease may run out, and the page be asked for twice.
+    // On a busy machine a lease may run out, and the page may be requested twice.
     assert.deepEqual([...new Set(asked)], ['/robots.txt', '/guide/a']);
     const again = await askedOf(() => content('?path=a'));
     assert.deepEqual([again.answer, again.asked], [{ ...first, source: 'cache' }, []]);
@@ -52,7 +52,7 @@ export async function sitePageCases(start: Start, { knowsLanes }: { readonly kno
     );
   });
 
-  above('a page that cannot be had is a problem that says why', async () => {
+  above('a page that cannot be read is a problem that says why', async () => {
     const path = (query: string) => `/sites/docs/content?${query}`;
     await client.refused(404, 'site_not_found', 'GET', '/sites/nothing/content');
     await client.refused(404, 'page_not_found', 'GET', path('path=/nothing'));
@@ -143,7 +143,7 @@ export async function sitePageCases(start: Start, { knowsLanes }: { readonly kno
     await client.refused(404, 'site_not_found', 'GET', '/sites/nothing/download');
   });
 
-  test('a second pull of the site asks for no page, and finds the same ones', async () => {
+  test('a second pull of the site requests no page, and finds the same ones', async () => {
     const { answer, asked } = await askedOf(async () => {
       const { job_id: jobId } = await client.post<IndexedAnswer>('/sites/docs/index', { delay_ms: 0 });
       await client.ended(jobId);

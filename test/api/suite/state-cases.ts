@@ -10,7 +10,7 @@ import { completedWithFailures, tripped } from './made-jobs.ts';
 
 type Wish = 'start' | 'pause' | 'resume' | 'cancel' | 'retry' | 'change' | 'add' | 'delete';
 
-/** What each state lets a user do: the status that the answer tells, `ok` where workers may be faster, or a refusal. */
+/** What each state lets a user do: the status in the answer, `ok` where workers may be faster, or a refusal. */
 const TABLE: Record<JobStatus, Record<Wish, JobStatus | 'ok' | 'refused'>> = {
   pending: {
     ...{ start: 'pending', pause: 'paused', resume: 'refused', cancel: 'cancelled' },
@@ -38,7 +38,7 @@ const TABLE: Record<JobStatus, Record<Wish, JobStatus | 'ok' | 'refused'>> = {
   },
 };
 
-/** What a user may do with a job, state by state. What is in progress at `still`, which has no workers, stays in progress. */
+/** What a user may do with a job, state by state. `still` has no workers: what is in progress there remains so. */
 export function stateCases(client: Client, still: Client): void {
   const above = aboveBackend(client);
   const make: Record<JobStatus, () => Promise<[Client, string]>> = {
@@ -60,7 +60,7 @@ export function stateCases(client: Client, still: Client): void {
 
   for (const [status, wishes] of Object.entries(TABLE)) {
     above(`a job that is ${status} lets a user do what its state allows, and nothing else`, async () => {
-      // What is refused changes nothing, so that the next wish can be of the same job.
+      // What is refused changes nothing, so that the next request can be about the same job.
       const refusedFirst = Object.entries(wishes).sort(
         ([, a], [, b]) => Number(b === 'refused') - Number(a === 'refused'),
       );
@@ -95,7 +95,7 @@ export function stateCases(client: Client, still: Client): void {
     assert.deepEqual([status, summary.success], ['completed', 5]);
   });
 
-  test('a job that was paused goes on from where it was', async () => {
+  test('a job that was paused continues from where it was', async () => {
     const items = Array.from({ length: 30 }, (_, n) => ({ item_id: `${n}`, input: { ms: 20 } }));
     const { job_id: jobId } = await client.create({ scraper_id: 'example-slow', items });
     await client.until(jobId, ({ data }) => data.status === 'in_progress');
@@ -106,7 +106,7 @@ export function stateCases(client: Client, still: Client): void {
     assert.equal((await client.ended(jobId)).summary.success, 30);
   });
 
-  test('a cancelled job cancels what no worker is at, what had gone out included', async () => {
+  test('a cancelled job cancels what no worker is processing, including what had gone out', async () => {
     const { job_id: jobId } = await still.create({ scraper_id: 'example-noop', items: noopItems(20) });
     await still.until(jobId, ({ data }) => (data.summary?.queued ?? 0) > 0);
     const { status, summary } = await still.post(`/jobs/${jobId}/cancel`);
@@ -134,7 +134,7 @@ export function stateCases(client: Client, still: Client): void {
     assert.deepEqual(await client.get<JobAnswer>(`/jobs/${jobId}`), before);
   });
 
-  test('a retry opens the failed items that are meant, and no others', async () => {
+  test('a retry reopens the failed items that are selected, and no others', async () => {
     const jobId = await completedWithFailures(client, { good: 1, server_error: 2, no_results: 2 });
     const attempts = async () => {
       const items = await allPages<{ item_id: string; attempts: number }>(client, `/jobs/${jobId}/items`, 'items');
@@ -153,7 +153,7 @@ export function stateCases(client: Client, still: Client): void {
   });
 
   above(
-    'a retry of a group opens its items and no others, and its id is good until they have all been opened',
+    'a retry of a group reopens its items and no others, and its id is valid until they have all been reopened',
     async () => {
       const jobId = await completedWithFailures(client, { good: 1, server_error: 2, no_results: 3 });
       const { groups } = await client.get<FailuresAnswer>(`/jobs/${jobId}/failures`);
@@ -185,7 +185,7 @@ export function stateCases(client: Client, still: Client): void {
     },
   );
 
-  above('a retry of anything but failed items is refused by name', async () => {
+  above('a retry of anything other than failed items is refused by name', async () => {
     const jobId = await held(client);
     for (const [json, path] of [
       [{ status: 'success' }, 'status'],

@@ -9,7 +9,7 @@ const PATIENT_MS = 300_000;
 
 /** How a service ends. */
 export function stopCases(start: Start): void {
-  test('a service that stops ends its event streams, finishes the exports that it began, and takes nothing new', async () => {
+  test('a service that stops ends its event streams, finishes the exports that it began, and accepts nothing new', async () => {
     const client = await Client.of(await start({ workers: 0 }));
     const job_id = uniqueId('stopping');
     const filler = 'x'.repeat(4000);

@@ -4,9 +4,9 @@ import type { ItemDetailAnswer } from '../../../src/contract/item-answers.ts';
 import type { JobAnswer } from '../../../src/contract/job-answers.ts';
 import type { Client } from './client.ts';
 
-/** Retries as a user sees them. Only where workers report what waits, which they do not on AWS. */
+/** Retries as a user sees them. They are shown only where workers report what waits, which they do not on AWS. */
 export function waitCases(client: Client): void {
-  test('a watcher hears which items wait for another try, and the job says so, too', async () => {
+  test('a watcher learns which items wait for another try, and the job shows them as well', async () => {
     const items = ['a', 'b'].map((item_id) => ({ item_id, input: { type: 'rate_limited' } }));
     const retries = { backoff_factor: 60, max_backoff_seconds: 60 };
     const { job_id: jobId } = await client.create({

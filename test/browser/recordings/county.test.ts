@@ -115,7 +115,7 @@ test('a button that changes its id is found by the second alternative, and the i
   }
 });
 
-test('auto leaves the browser out after equal items, and returns to it for an item that fails over HTTP', async (t) => {
+test('auto stops using the browser after equal items, and returns to it for an item that fails over HTTP', async (t) => {
   const site = await openSite(t, ({ path, query }) => {
     if (path !== '/found') return LISTED('search');
     if (query.get('q') !== 'odd') return `<p id=owner>owner of ${query.get('q')}</p>`;

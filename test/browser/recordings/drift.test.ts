@@ -40,7 +40,7 @@ for (const engine of ['http', 'browser']) {
       { type: 'goto', url: 'http://county.test/' },
       { type: 'fill', selectors: ['input[name=apn]'], value: '{{input.apn}}' },
       { type: 'click', selectors: ['#btnGo', 'text/Search'] },
-      // Three items wait for it in vain.
+      // Three items wait in vain for the button.
       { type: 'extractText', selectors: ['#owner'], field: 'owner', timeoutMs: 3000 },
     ],
   };
@@ -53,7 +53,7 @@ const engine = await engineForFile({
 });
 const url = await engine.listen();
 
-/** What the API says of a job that is over, once workers have reported all its items. */
+/** What the API says about a job that is over, once workers have reported all its items. */
 async function run(jobId: string, scraper: string, apns: readonly string[]): Promise<JobAnswer> {
   const items = apns.map((apn) => ({ item_id: apn, input: { apn } }));
   await submit(engine, { job_id: jobId, scraper_id: scraper, items });

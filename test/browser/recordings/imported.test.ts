@@ -15,7 +15,7 @@ import { browserContext, browserTools, dataOf } from '../kit-support.ts';
 const browser = browserTools();
 const clock = systemClock();
 
-/** Notes whatever happens to it, and hands the notes over with its form. */
+/** A page that notes whatever happens to it, and submits the notes with its form. */
 const MODEL = `<!doctype html><title>Model</title>
 <county-card></county-card>
 <form action=/result><input id=apn name=apn aria-label="Parcel number"><input type=hidden name=log id=log>
@@ -47,7 +47,7 @@ function openModel(t: TestContext) {
   });
 }
 
-/** As the Recorder writes it: without some offsets, with one that is outside of its element, with a pop-up as a target. */
+/** An export as the Recorder writes it: some offsets missing, one outside of its element, a pop-up as a target. */
 function exportOf(origin: string): string {
   const key = (type: 'keyDown' | 'keyUp', name: string, more = {}) => ({ type, target: 'main', key: name, ...more });
   const main = { target: 'main' };

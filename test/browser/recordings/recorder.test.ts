@@ -33,7 +33,7 @@ async function record(t: TestContext, url: string, act: (page: Page) => Promise<
   return composeRecorded(visit, { id: 'recorded', parameterize });
 }
 
-/** Carries a recording out with other values, and answers what it read. */
+/** Carries a recording out with other values, and returns what it read. */
 async function replay(
   t: TestContext,
   { recording }: RecordedByHand,

@@ -4,7 +4,7 @@ import type { Step, StepType } from '../../../src/domain/recording/step.ts';
 export interface StepCase {
   readonly of: readonly StepType[];
   readonly about: string;
-  /** Where it begins; `/` unless it says so. */
+  /** Where it begins; `/` by default. */
   readonly at?: '/scripted' | '/none';
   readonly steps: readonly Step[];
   readonly sequences?: Readonly<Record<string, readonly Step[]>>;

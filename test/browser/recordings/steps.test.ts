@@ -66,7 +66,7 @@ for (const one of [...STEP_CASES, ...TROUBLE_CASES]) {
   });
 }
 
-test('a step that fails waits for an answer: it is repeated, skipped, or ends the run; one in a try is not asked about', async (t) => {
+test('a step that fails waits for an answer: it is repeated, skipped, or ends the run; a step inside a try does not ask', async (t) => {
   let button = 'renamed';
   const site = await openSite(t, ({ path }) =>
     path === '/done' ? '<p id=end>done</p>' : `<a id=${button} href=/done>go</a>`,

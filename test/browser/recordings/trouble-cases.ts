@@ -6,7 +6,7 @@ const none: Condition = { type: 'exists', selectors: ['#never'] };
 const tick = { type: 'waitForTime', ms: 0 } as const;
 
 /**
- * Recordings that nothing is wrong with until they run, and inputs that try to be more than values. Each fails, names its step,
+ * Recordings that look correct until they run, and inputs that try to be more than values. Each fails, names its step,
  * and evaluates nothing; the first ones are the same in a browser.
  */
 export const TROUBLE_CASES: readonly (StepCase & { readonly input?: Readonly<Record<string, string>> })[] = [

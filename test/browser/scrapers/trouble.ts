@@ -1,6 +1,6 @@
 import { defineBrowserScraper, z } from 'trawl/scraper';
 
-/** Items whose browser has been stopped: it happens once to each. */
+/** Items whose browser has been stopped; this happens once to each. */
 const stopped = new Set<string>();
 
 /** What happens during an item of the demo county, by its input: everything that browsers do wrong. */

@@ -127,7 +127,7 @@ function some<T>(
   }));
 }
 
-/** Some items in a row, as if they stood in a ring. */
+/** Some consecutive items, as if all of them formed a ring. */
 function inARow(from: number, count: number) {
   return (items: readonly LeasedItem[]) => {
     const start = from % items.length;

@@ -20,7 +20,7 @@ import {
   takeOut,
 } from './hands.ts';
 
-/** `a-0`, `a-1` … of group a, and so on; `-` stands for items without a group. */
+/** `a-0`, `a-1` … of group a, and so on; `-` means items without a group. */
 function itemsOf(...parts: readonly (readonly [group: string, count: number, from?: number])[]): NewItem[] {
   return parts.flatMap(([group, count, from = 0]) =>
     Array.from({ length: count }, (_, index): NewItem => {

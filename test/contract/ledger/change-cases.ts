@@ -31,7 +31,7 @@ import {
 
 /** What listeners hear. */
 export function changeCases(add: AddCase<LedgerParts>): void {
-  add('whoever listens hears of each change, and of nothing that did not happen', async ({ ledger }) => {
+  add('a listener hears of each change, and of nothing that did not happen', async ({ ledger }) => {
     const heard: LedgerChange[] = [];
     ledger.subscribe((one) => heard.push(one));
     const hears = (...expected: Partial<LedgerChange>[]) => {
@@ -100,7 +100,7 @@ export function changeCases(add: AddCase<LedgerParts>): void {
     );
   });
 
-  add('an item that ends as poison is heard of like any other', async ({ ledger }) => {
+  add('an item that ends as poison is reported like any other', async ({ ledger }) => {
     const jobId = await givenJob(ledger, { prefix: 'deadly' });
     const heard: LedgerChange[] = [];
     ledger.subscribe((one) => heard.push(one));
@@ -115,7 +115,7 @@ export function changeCases(add: AddCase<LedgerParts>): void {
     assert.deepEqual(settled, [{ kind: 'settled', jobId, items: [end] }]);
   });
 
-  add('a lease that is lost is heard of, and so is what its worker tries to write', async ({ ledger }) => {
+  add('a lost lease is reported, and so is what its worker tries to write', async ({ ledger }) => {
     const jobId = await givenJob(ledger);
     const lease = await takeOne(ledger, jobId);
     const heard: LedgerChange[] = [];
@@ -133,7 +133,7 @@ export function changeCases(add: AddCase<LedgerParts>): void {
     assert.partialDeepStrictEqual(heard, [{ kind: 'returned', jobId, because: 'lost', items: 1 }]);
   });
 
-  add('when a change is heard it has taken effect', async ({ ledger }) => {
+  add('by the time a change is reported, it has taken effect', async ({ ledger }) => {
     const seen: Promise<number>[] = [];
     const jobId = await givenJob(ledger, { items: 3 });
     ledger.subscribe((one) => {
@@ -144,7 +144,7 @@ export function changeCases(add: AddCase<LedgerParts>): void {
     assert.ok((await Promise.all(seen)).every((success) => success > 0));
   });
 
-  add('whoever unsubscribed hears nothing any more', async ({ ledger }) => {
+  add('a listener that has unsubscribed hears nothing more', async ({ ledger }) => {
     let heard = 0;
     const [one, two] = [ledger.subscribe(() => heard++), ledger.subscribe(() => heard++)];
     await givenJob(ledger);

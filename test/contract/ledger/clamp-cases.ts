@@ -19,7 +19,7 @@ const NEVER_TOO_FAR = Number.MAX_SAFE_INTEGER;
 
 /** Times that were set by a clock which has been set back since. */
 export function clampCases(add: AddCase<LedgerParts>): void {
-  add('a lease from before the clock was set back ends when it is told to, and not before', async ({ ledger }) => {
+  add('a lease from before the clock was set back ends at its corrected time, and not before', async ({ ledger }) => {
     const jobId = await givenJob(ledger);
     await takeOne(ledger, jobId, { now: NOW + HOUR });
     assert.equal(
@@ -34,7 +34,7 @@ export function clampCases(add: AddCase<LedgerParts>): void {
     await checkBooks(ledger, jobId);
   });
 
-  add('a worker that lives keeps a lease whose time was corrected', async ({ ledger }) => {
+  add('a live worker keeps a lease whose time was corrected', async ({ ledger }) => {
     const jobId = await givenJob(ledger);
     const lease = await takeOne(ledger, jobId, { now: NOW + HOUR });
     assert.equal(await ledger.clampTimes(() => ({ until: NOW + LEASE_MS, queuedAt: NEVER_TOO_FAR })), 1);

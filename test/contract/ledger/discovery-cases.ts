@@ -245,7 +245,7 @@ export function discoveryCases(add: AddCase<LedgerParts>): void {
     );
   });
 
-  add('those who listen hear that the job has more items', async ({ ledger }) => {
+  add('listeners hear that the job has more items', async ({ ledger }) => {
     const jobId = await givenJob(ledger, { policy: ONE_WORKER });
     const totals: number[] = [];
     const end = ledger.subscribe((event) => {

@@ -200,7 +200,7 @@ export function dispatchCases(add: AddCase<LedgerParts>): void {
     assert.equal(again.flatMap((lease) => lease.items).length, two.items.length);
   });
 
-  add('a tripped breaker is told, not carried out', async ({ ledger }) => {
+  add('a dispatch reports a tripped breaker, and does not act on it', async ({ ledger }) => {
     const jobId = await givenJob(ledger, {
       items: 10,
       policy: { throttling: { max_concurrent_workers: 10 }, circuit_breaker: { min_requests: 5 } },

@@ -7,7 +7,7 @@ import { allItems, checkBooks, complete, givenJob, idsOf, itemOf, jobOf, type Le
 
 const FIRST = { after: null, limit: 100 };
 
-/** Jobs made in many steps: seen by nobody until the last. */
+/** Jobs created in many steps are invisible until the last. */
 export function draftCases(add: AddCase<LedgerParts>): void {
   add('a draft is seen nowhere until it is committed, and then it is a job like any other', async ({ ledger }) => {
     const heard: string[] = [];
@@ -63,7 +63,7 @@ export function draftCases(add: AddCase<LedgerParts>): void {
   });
 
   add(
-    'an id that a draft has already is left out, and named with its place and whether the inputs differ',
+    'an id that a draft already has is left out, and reported with its place and whether the inputs differ',
     async ({ ledger }) => {
       const draft = await ledger.draftJob();
       const [p0, p1] = newItems(2);
@@ -113,7 +113,7 @@ export function draftCases(add: AddCase<LedgerParts>): void {
     await draft.drop();
   });
 
-  add('of two drafts for one id the first to be committed becomes the job', async ({ ledger }) => {
+  add('of two drafts for one id, the first to be committed becomes the job', async ({ ledger }) => {
     const [one, other] = [await ledger.draftJob(), await ledger.draftJob()];
     await one.add(0, newItems(2));
     await other.add(0, newItems(3, { prefix: 'q' }));

@@ -24,7 +24,7 @@ import {
 const FIRST = { after: null, limit: 100 };
 const BY_X: JobEvent = { kind: 'replace-results', by: 'x' };
 
-/** Jobs that read what other jobs kept, and whose data stand for theirs. */
+/** Jobs that read what other jobs kept, and whose data replace theirs. */
 export function extractionCases(add: AddCase<LedgerParts>): void {
   add('an item keeps the page that it is to be read from, and hands it to its worker each time', async ({ ledger }) => {
     const [first, second, plain] = sourced();

@@ -23,34 +23,37 @@ import {
 
 const ONE_AT_A_TIME = { throttling: { max_concurrent_workers: 1 } };
 
-/** What a group tells of its failures, and that it can be retried. */
+/** What a group reports about its failures, and that it can be retried. */
 export function failureGroupCases(add: AddCase<LedgerParts>): void {
-  add('a group tells when its failures were seen, where, and which of its examples have a page', async ({ ledger }) => {
-    const jobId = await givenJob(ledger, { items: 3, policy: ONE_AT_A_TIME });
-    const ends = [
-      { outcome: failedAt('county.test/parcel/#', { kind: 'failed_page' }), startedAt: NOW + 50, durationMs: 7 },
-      { outcome: failedAt('county.test/parcel/#'), startedAt: NOW + 10, durationMs: 3 },
-      { outcome: failedAt('county.test/login', { kind: 'html' }), startedAt: NOW + 90, durationMs: 0 },
-    ];
-    for (const end of ends) {
-      const part = partOf(await takeOne(ledger, jobId), SCRAPED);
-      await ledger.settle([{ ...part, items: part.items.map((item) => ({ ...item, ...end })) }], NOW);
-    }
-    const shown = (await ledger.failureGroups(jobId, 10)).map(({ place, count, firstAt, lastAt, examples }) => {
-      return { place, count, times: [firstAt, lastAt], pages: examples.map(({ itemId, page }) => [itemId, page]) };
-    });
-    assert.deepEqual(shown, [
-      {
-        ...{ place: 'county.test/parcel/#', count: 2, times: [NOW + 13, NOW + 57] },
-        pages: [
-          ['p-0', 'failed_page'],
-          ['p-1', undefined],
-        ],
-      },
-      { place: 'county.test/login', count: 1, times: [NOW + 90, NOW + 90], pages: [['p-2', 'html']] },
-    ]);
-    await checkBooks(ledger, jobId);
-  });
+  add(
+    'a group says when and where its failures were seen, and which of its examples have a page',
+    async ({ ledger }) => {
+      const jobId = await givenJob(ledger, { items: 3, policy: ONE_AT_A_TIME });
+      const ends = [
+        { outcome: failedAt('county.test/parcel/#', { kind: 'failed_page' }), startedAt: NOW + 50, durationMs: 7 },
+        { outcome: failedAt('county.test/parcel/#'), startedAt: NOW + 10, durationMs: 3 },
+        { outcome: failedAt('county.test/login', { kind: 'html' }), startedAt: NOW + 90, durationMs: 0 },
+      ];
+      for (const end of ends) {
+        const part = partOf(await takeOne(ledger, jobId), SCRAPED);
+        await ledger.settle([{ ...part, items: part.items.map((item) => ({ ...item, ...end })) }], NOW);
+      }
+      const shown = (await ledger.failureGroups(jobId, 10)).map(({ place, count, firstAt, lastAt, examples }) => {
+        return { place, count, times: [firstAt, lastAt], pages: examples.map(({ itemId, page }) => [itemId, page]) };
+      });
+      assert.deepEqual(shown, [
+        {
+          ...{ place: 'county.test/parcel/#', count: 2, times: [NOW + 13, NOW + 57] },
+          pages: [
+            ['p-0', 'failed_page'],
+            ['p-1', undefined],
+          ],
+        },
+        { place: 'county.test/login', count: 1, times: [NOW + 90, NOW + 90], pages: [['p-2', 'html']] },
+      ]);
+      await checkBooks(ledger, jobId);
+    },
+  );
 
   add('an example with a page is shown rather than an earlier one without', async ({ ledger }) => {
     const place = 'county.test/parcel/#';

@@ -8,7 +8,7 @@ import type { ClaimAnswer, ItemFilter, Lease, Ledger, Page, RetryFilter } from '
 import type { BatchRef } from '../../../src/ports/work-queue.ts';
 import { NOW, newItems, newJob, partOf, SCRAPED, settlement } from '../../support/builders.ts';
 
-/** What the cases of the ledger's contract do again and again, in few words. */
+/** Short helpers for what the cases of the ledger's contract do repeatedly. */
 
 export interface LedgerParts {
   readonly ledger: Ledger;

@@ -329,7 +329,7 @@ export function itemCases(add: AddCase<LedgerParts>): void {
     await checkBooks(ledger, jobId);
   });
 
-  add('in a batch only the first unsettled item is out, and those behind it are pending', async ({ ledger }) => {
+  add('in a batch only the first unsettled item is out, and those after it are pending', async ({ ledger }) => {
     const jobId = await givenJob(ledger, { items: 5, policy: { throttling: { max_concurrent_workers: 1 } } });
     const statuses = async () => (await allItems(ledger, jobId)).map((item) => item.status);
     const refs = await dispatch(ledger, jobId, 5);
@@ -378,7 +378,7 @@ export function itemCases(add: AddCase<LedgerParts>): void {
     assert.deepEqual(await allItems(ledger, jobId, { status: 'failed' }), []);
   });
 
-  add('an item that is added while somebody turns pages comes at the end', async ({ ledger }) => {
+  add('an item that is added while a caller reads the pages comes at the end', async ({ ledger }) => {
     const jobId = await givenJob(ledger, { items: 4 });
     const all = { status: null, errorType: null };
     const first = await ledger.items(jobId, all, { after: null, limit: 2 });

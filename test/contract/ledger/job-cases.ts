@@ -80,7 +80,7 @@ export function jobCases(add: AddCase<LedgerParts>): void {
     },
   );
 
-  add('a job may begin without items, and is not complete by that', async ({ ledger }) => {
+  add('a job may begin without items, and is not complete for that reason', async ({ ledger }) => {
     const jobId = await givenJob(ledger, { items: 0 });
     assert.deepEqual(await allItems(ledger, jobId), []);
     assert.equal((await dispatch(ledger, jobId)).length, 0);
@@ -103,7 +103,7 @@ export function jobCases(add: AddCase<LedgerParts>): void {
     assert.deepEqual((await takeOne(ledger, jobId)).items[0]?.input, input);
   });
 
-  add('the recording of a job is part of it, and workers are told where it is', async ({ ledger }) => {
+  add('the recording of a job is part of it, and workers learn where it is', async ({ ledger }) => {
     const recording = { key: 'k', digest: 'd', origin: 'inline', steps: 3 } as const;
     const jobId = await givenJob(ledger, { recording });
     assert.deepEqual((await jobOf(ledger, jobId)).recording, recording);
@@ -187,7 +187,7 @@ export function jobCases(add: AddCase<LedgerParts>): void {
     await ledger.settle([partOf(lease, failedWith('timeout'))], NOW);
     assert.equal((await trip(ledger, jobId)).status, 'failed');
     const resumed = await change(ledger, jobId, { kind: 'resume' }, NOW + 1);
-    // As another controller says it, which judged the job before the first trip.
+    // Another controller, which judged the job before the first trip, would report this.
     await refusal(ledger, jobId, TRIP, NOW + 2);
     assert.deepEqual(await jobOf(ledger, jobId), resumed);
     assert.equal((await dispatch(ledger, jobId, 1, NOW + 2)).length, 1);
@@ -276,7 +276,7 @@ export function jobCases(add: AddCase<LedgerParts>): void {
     assert.equal(first.entries.length, 2);
   });
 
-  add('a job made while somebody turns pages neither repeats nor hides another', async ({ ledger }) => {
+  add('a job created while a caller reads the pages neither repeats nor hides another', async ({ ledger }) => {
     for (const jobId of ['a', 'b', 'c', 'd']) await givenJob(ledger, { jobId });
     const first = await ledger.jobs({ status: null, page: { after: null, limit: 2 } });
     await givenJob(ledger, { jobId: 'e' });

@@ -20,7 +20,7 @@ import {
   takeOut,
 } from './hands.ts';
 
-/** Who has a batch, and for how long. */
+/** Who holds a batch, and for how long. */
 export function leaseCases(add: AddCase<LedgerParts>): void {
   add('a claim gives the worker its items, and counts the delivery before any work is done', async ({ ledger }) => {
     const jobId = await givenJob(ledger, { items: 1 });
@@ -39,7 +39,7 @@ export function leaseCases(add: AddCase<LedgerParts>): void {
     assert.deepEqual([counts.queued, counts.inProgress], [0, 1]);
   });
 
-  add('a batch that somebody holds is held, and nothing changes for it', async ({ ledger }) => {
+  add('a batch that a worker holds is reported as held, and nothing about it changes', async ({ ledger }) => {
     const jobId = await givenJob(ledger);
     const refs = await dispatch(ledger, jobId);
     const [lease] = await claim(ledger, refs);
@@ -100,7 +100,7 @@ export function leaseCases(add: AddCase<LedgerParts>): void {
     await checkBooks(ledger, jobId);
   });
 
-  add('a pause keeps nobody from claiming what is queued already', async ({ ledger }) => {
+  add('a pause does not keep workers from claiming what is already queued', async ({ ledger }) => {
     const jobId = await givenJob(ledger);
     const refs = await dispatch(ledger, jobId);
     await change(ledger, jobId, { kind: 'pause', reason: { code: 'user', message: 'later', evidence: [] } });
@@ -144,7 +144,7 @@ export function leaseCases(add: AddCase<LedgerParts>): void {
     assert.equal(await ledger.workOrder('nobody'), null);
   });
 
-  add('a work order tells what share of what is in flight is too much', async ({ ledger }) => {
+  add('a work order says what share of the items in flight is too many', async ({ ledger }) => {
     const jobId = await givenJob(ledger, { items: 8, policy: { throttling: { max_concurrent_workers: 4 } } });
     await takeOut(ledger, jobId);
     assert.equal((await ledger.workOrder(jobId))?.excess, 0);
@@ -264,7 +264,7 @@ export function leaseCases(add: AddCase<LedgerParts>): void {
     await checkBooks(ledger, jobId);
   });
 
-  add('a batch that nobody fetched comes back without a strike and without a delivery', async ({ ledger }) => {
+  add('a batch that was never fetched comes back without a strike and without a delivery', async ({ ledger }) => {
     const jobId = await givenJob(ledger, { items: 1 });
     const [ref] = await dispatch(ledger, jobId, 1, NOW);
     assert.ok(ref);
@@ -308,7 +308,7 @@ export function leaseCases(add: AddCase<LedgerParts>): void {
     );
   });
 
-  add('the leases of a dead worker run out at once, and nobody else’s', async ({ ledger }) => {
+  add('the leases of a dead worker run out at once, and no others do', async ({ ledger }) => {
     const jobId = await givenJob(ledger, { items: 3 });
     const refs = await dispatch(ledger, jobId);
     await claim(ledger, refs.slice(0, 2), { worker: 'dead' });
@@ -340,7 +340,7 @@ export function leaseCases(add: AddCase<LedgerParts>): void {
     assert.deepEqual(overdue, { leases: 1, queued: 1 });
   });
 
-  add('a caller whose clock is behind does its work, and ends nobody else’s', async ({ ledger }) => {
+  add('a caller whose clock is slow does its work, and does not end the work of others', async ({ ledger }) => {
     const jobId = await givenJob(ledger, { items: 2 });
     const [one, two] = await dispatch(ledger, jobId, 1, NOW);
     assert.ok(one && two);
@@ -356,7 +356,7 @@ export function leaseCases(add: AddCase<LedgerParts>): void {
     await checkBooks(ledger, jobId);
   });
 
-  add('after a batch came back, its old message leads nowhere', async ({ ledger }) => {
+  add('after a batch has come back, its old message has no effect', async ({ ledger }) => {
     const jobId = await givenJob(ledger);
     const refs = await dispatch(ledger, jobId);
     const [first] = await claim(ledger, refs);

@@ -10,17 +10,17 @@ import { checkModel } from './model-check.ts';
 
 export interface Sequences {
   readonly runs: number;
-  /** At most so many in each. */
+  /** Maximum number of commands in each sequence. */
   readonly commands: number;
-  /** Any, unless it is given. */
+  /** Random unless given. */
   readonly seed?: number;
 }
 
 type Open = () => Promise<Opened<LedgerParts>>;
 
-/** Sequences of commands that nobody thought of, compared step by step with a model. */
+/** Randomly generated sequences of commands, compared step by step with a model. */
 export function modelCases(add: AddCase<LedgerParts>, open: Open, sequences: Sequences): void {
-  add('after whatever was done to it, the ledger tells what one would count by hand', () =>
+  add('whatever was done to it, the ledger reports what one would count by hand', () =>
     checkSequences(open, sequences),
   );
 }

@@ -12,7 +12,7 @@ import type { Ledger } from '../../../src/ports/ledger.ts';
 import { allItems, allPages, byStatus, jobOf, recount } from './hands.ts';
 import type { Model, ModelItem, ModelJob } from './model.ts';
 
-/** Compares all that a ledger tells with the model. `events` may have happened to items since it was last compared. */
+/** Compares what a ledger reports with the model. `events` may have happened to items since it was last compared. */
 export async function checkModel(model: Model, ledger: Ledger, events: readonly ItemEvent[]): Promise<void> {
   for (const job of model.jobs) {
     await checkItems(model, job, ledger, events);

@@ -13,9 +13,9 @@ import type { BatchRef } from '../../../src/ports/work-queue.ts';
 import { failedWith, NOW } from '../../support/builders.ts';
 
 /**
- * What a ledger should know, told item by item and without any thought of speed or storage: no counters, no cursor, no
- * lists of what came back. It does not know which items a queued batch holds before somebody claims it, because a ledger
- * does not tell either.
+ * What a ledger should know, kept item by item and without any thought of speed or storage: no counters, no cursor, no
+ * lists of what came back. It does not know which items a queued batch holds before a worker claims it, because a
+ * ledger does not report that either.
  */
 export interface ModelItem {
   readonly itemId: string;
@@ -285,7 +285,7 @@ export function itemIn(job: ModelJob, itemId: string): ModelItem {
   return item;
 }
 
-/** By a worker: what the ledger itself ended as poison, no worker did. */
+/** Whether a worker ended it; an item that the ledger itself failed as poison was not. */
 function wasEnded(item: ModelItem, attempt: number): boolean {
   return item.ended.slice(-MAX_HISTORY).some((one) => one.attempt === attempt && one.type !== 'poison');
 }

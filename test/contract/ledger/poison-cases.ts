@@ -76,7 +76,7 @@ export function poisonCases(add: AddCase<LedgerParts>): void {
     );
   });
 
-  add('a suspect batch whose worker died between two items charges nobody', async ({ ledger }) => {
+  add('a suspect batch whose worker died between two items charges no item', async ({ ledger }) => {
     const jobId = await givenJob(ledger, { items: 3, policy: ONE_WORKER });
     await die(ledger, await takeOne(ledger, jobId, { perBatch: 3 }));
     await die(ledger, await takeOne(ledger, jobId, { perBatch: 3 }));
@@ -93,7 +93,7 @@ export function poisonCases(add: AddCase<LedgerParts>): void {
     await checkBooks(ledger, jobId);
   });
 
-  add('a mark is of one lease, and does not charge the next one', async ({ ledger }) => {
+  add('a mark belongs to one lease, and does not charge the next one', async ({ ledger }) => {
     const jobId = await givenJob(ledger);
     await strike(ledger, jobId, 1);
     const first = await takeOne(ledger, jobId);

@@ -37,7 +37,7 @@ const READING = { tries: 1, startedAt: NOW + 50, durationMs: 7, scraperVersion: 
 
 /** Failed items that become successes, because a re-extraction could read their pages. */
 export function recoverCases(add: AddCase<LedgerParts>): void {
-  add('failed items become successes with their data, and the job is counted anew', async ({ ledger }) => {
+  add('failed items become successes with their data, and the job is counted again', async ({ ledger }) => {
     const jobId = await replacedJob(ledger, [SCRAPED, failedOn('p-1/html'), failedOn('p-2/html'), SKIPPED]);
     const before = await jobOf(ledger, jobId);
     assert.deepEqual([before.recovering, before.manifest, before.round], [true, null, 2]);
@@ -60,7 +60,7 @@ export function recoverCases(add: AddCase<LedgerParts>): void {
     await checkBooks(ledger, jobId);
   });
 
-  add('the scraper that read a page is told with the attempt, where it is not the job’s', async ({ ledger }) => {
+  add('an attempt names the scraper that read the page, if it is not the job’s', async ({ ledger }) => {
     const jobId = await replacedJob(ledger, [failedOn('p-0/html')]);
     const [item] = await failedItems(ledger, jobId);
     assert.ok(item);
@@ -81,7 +81,7 @@ export function recoverCases(add: AddCase<LedgerParts>): void {
     assert.deepEqual([status, attempts.map((each) => each.failedTries)], ['success', [failedTries, undefined]]);
   });
 
-  add('the same said twice is done once, and only failed items are recovered', async ({ ledger }) => {
+  add('a recovery requested twice is done once, and only failed items are recovered', async ({ ledger }) => {
     const jobId = await replacedJob(ledger, [SCRAPED, failedOn('p-1/html')]);
     const items = await failedItems(ledger, jobId);
     const [item] = items;

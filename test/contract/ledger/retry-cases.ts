@@ -95,7 +95,7 @@ export function retryCases(add: AddCase<LedgerParts>): void {
     await checkBooks(ledger, jobId);
   });
 
-  add('a retry may name a failure, or items; what is no failed item is passed over', async ({ ledger }) => {
+  add('a retry may name a failure or items; anything that is not a failed item is skipped', async ({ ledger }) => {
     const outcomes = ['timeout', 'not_found', 'timeout', 'blocked'] as const;
     const jobId = await finished(ledger, [...outcomes.map((type) => failedWith(type)), SCRAPED]);
     assert.equal(await reopenAll(ledger, jobId, { itemIds: ['p-3', 'nobody', 'p-4', 'p-3'] }), 1);
@@ -234,7 +234,7 @@ export function retryCases(add: AddCase<LedgerParts>): void {
     await checkBooks(ledger, jobId);
   });
 
-  add('an item that is reopened leaves its group, and is no example of it any more', async ({ ledger }) => {
+  add('a reopened item leaves its group, and is no longer an example of it', async ({ ledger }) => {
     const jobId = await finished(
       ledger,
       [1, 2, 3, 4, 5].map((n) => failedWith('timeout', `late by ${n} s`)),

@@ -79,7 +79,7 @@ export function settleCases(add: AddCase<LedgerParts>): void {
   });
 
   add(
-    'an attempt tells the version that was run, where it is not the one that the job was made with',
+    'an attempt names the version that was run, if it is not the one that the job was created with',
     async ({ ledger }) => {
       const jobId = await givenJob(ledger, { items: 4, policy: ONE_WORKER });
       const { scraperVersion } = await jobOf(ledger, jobId);
@@ -110,7 +110,7 @@ export function settleCases(add: AddCase<LedgerParts>): void {
   );
 
   add(
-    'an attempt lists its failed tries, also once it is history; and one with a single try none',
+    'an attempt lists its failed tries, even once it is history, and one with a single try lists none',
     async ({ ledger }) => {
       const failedTries = [
         { number: 1, type: 'rate_limited', message: 'HTTP 429 “später”', at: NOW + 1, waitMs: 1500 },
@@ -283,7 +283,7 @@ export function settleCases(add: AddCase<LedgerParts>): void {
     assert.equal((await jobOf(ledger, jobId)).fenced, 1);
   });
 
-  add('writes nobody knows the lease or the job of are fenced', async ({ ledger }) => {
+  add('writes with an unknown lease or job are fenced', async ({ ledger }) => {
     const jobId = await givenJob(ledger);
     const lease = await takeOne(ledger, jobId);
     const forged = { ...partOf(lease), token: 'no-such-token' };

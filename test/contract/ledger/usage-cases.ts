@@ -109,7 +109,7 @@ export function usageCases(add: AddCase<LedgerParts>): void {
     await checkBooks(ledger, jobId);
   });
 
-  add('those who listen hear what was used, once', async ({ ledger }) => {
+  add('listeners hear what was used, once', async ({ ledger }) => {
     const jobId = await givenJob(ledger, { items: 2, policy: ONE_WORKER });
     const heard: Usage[] = [];
     const end = ledger.subscribe((event) => {

@@ -9,7 +9,7 @@ export function bytes(text: string): Uint8Array {
   return new TextEncoder().encode(text);
 }
 
-/** Bytes without a pattern, so that no encoding makes them short, and each seed others. */
+/** Bytes without a pattern, different for each seed, so that no encoding makes them short. */
 export function noise(length: number, seed = 1): Uint8Array {
   const body = new Uint8Array(length);
   let state = seed;

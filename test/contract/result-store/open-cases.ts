@@ -50,7 +50,7 @@ export function openCases(add: AddCase<StoreParts>): void {
     assert.equal(await store.open(KEY, null), null);
   });
 
-  add('what is no range is refused', async ({ store }) => {
+  add('an invalid range is refused', async ({ store }) => {
     await store.put(KEY, bytes('x'), KEEP);
     for (const place of [-1, 0.5, Number.NaN, Number.POSITIVE_INFINITY]) {
       await assert.rejects(store.open(KEY, { start: place, end: 10 }), RangeError);

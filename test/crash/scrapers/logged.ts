@@ -2,8 +2,8 @@ import { appendFileSync } from 'node:fs';
 import { definePlainScraper, z } from 'trawl/scraper';
 
 /**
- * Takes `ms`, keeps `bytes` bytes that can be told from any other item's, and notes its start and end in the file
- * `log`, with its process: so that one can see afterwards what a killed process had in its hands and when it ran again.
+ * Takes `ms`, keeps `bytes` bytes that differ from any other item's, and notes its start and end in the file
+ * `log`, with its process, to show afterwards what a killed process was working on and when that ran again.
  */
 export default definePlainScraper({
   id: 'crash-logged',

@@ -35,7 +35,7 @@ function seen(items: readonly Item[]): JobSteps {
   }, NO_STEPS);
 }
 
-/** So many items, one after another, in which this alternative of step 4 matched. */
+/** This many items, one after another, in which this alternative of step 4 matched. */
 function matching(count: number, alternative: number | null, minute = 0): readonly Item[] {
   return Array.from({ length: count }, () => ({ path: '4', alternative, ms: 10, minute }));
 }

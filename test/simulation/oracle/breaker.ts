@@ -46,7 +46,7 @@ export function mustTrip(job: ModelJob): boolean {
   return failed / tally.finished >= failure_threshold_percentage || nothingWorks(job);
 }
 
-/** No item of the job has ever succeeded, and that is not for the proxy alone. Re-extractions are not judged by it. */
+/** No item of the job has ever succeeded, and not only because of the proxy. Re-extractions are exempt. */
 function nothingWorks({ items, tally, isExtraction }: ModelJob): boolean {
   if (isExtraction || tally.dry < tally.finished) return false;
   return items.every(({ final }) => final !== 'success');

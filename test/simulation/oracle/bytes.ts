@@ -37,7 +37,7 @@ export class ByteOracle {
     this.#forget(prefix);
   }
 
-  /** The job is gone, and its id is free: whatever was recorded of it must be gone, too, at this moment. */
+  /** The job is gone, and its id is free: everything recorded for it must be gone, too, at this moment. */
   gone(jobId: string): void {
     const prefix = jobPrefix(jobId, sha256);
     if (!this.#cleared.delete(prefix)) for (const key of this.#forget(prefix)) this.#mustBeGone.add(key);
@@ -61,7 +61,7 @@ export class ByteOracle {
     this.#mustBeGone.clear();
   }
 
-  /** Lost with the machine: whatever recorded them is undone when the ledger opens, and looked at then. */
+  /** Keys lost with the machine: what recorded them is undone when the ledger opens, and checked then. */
   torn(keys: readonly string[]): void {
     for (const key of keys) {
       this.#recorded.delete(key);

@@ -1,6 +1,6 @@
 /**
  * What was seen, in the order in which it took effect. Answers may come in another order: one that waits for the disk
- * comes after one that does not. So what was seen stands in line until everything before it is answered.
+ * comes after one that does not. So what was seen waits in line until everything before it is answered.
  */
 export class CallLine {
   readonly #line: Place[] = [];
@@ -10,7 +10,7 @@ export class CallLine {
     return this.#line.length === 0;
   }
 
-  /** `seen` is called with the answer, `unknown` when there is none: then nobody knows whether it had an effect. */
+  /** `seen` is called with the answer, `unknown` when there is none: then it is unknown whether it had an effect. */
   async enter<T>(run: () => Promise<T>, seen: (answer: T) => void, unknown: () => void): Promise<T> {
     const place: Place = { note: null };
     this.#line.push(place);

@@ -4,7 +4,7 @@ import { type Model, type ModelItem, type ModelJob, reopenModelItem } from './mo
 
 type Added = Extract<AddAnswer, { kind: 'added' }>;
 
-/** Somebody is about to send these. Whether the ledger took one as the new input of a failed item, nobody may ever tell. */
+/** These are about to be sent. It may never be known whether the ledger took one as a failed item's new input. */
 export function askedToCorrect(model: Model, jobId: string, items: readonly NewItem[]): void {
   for (const { itemId, input } of items) {
     const name = `${jobId}/${itemId}`;

@@ -7,7 +7,7 @@ import { addModelItem, type Model, type ModelFinds, type ModelItem, type ModelJo
 /** An attempt was recorded: what its page has links to is in the job from now on, each once. */
 export function sawFinds(model: Model, job: ModelJob, item: ModelItem, settlement: Settlement): string | null {
   const { outcome } = settlement;
-  // What is only read again leads nowhere.
+  // A page that is only read again adds no items.
   if (outcome.kind === 'failed' || (job.isExtraction && outcome.found === undefined)) return null;
   const links = model.links.of(job.jobId, item.itemId);
   const ids = links.filter(isItem).map((link) => link.item_id);

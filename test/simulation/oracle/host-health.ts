@@ -2,13 +2,13 @@ import type { LineShare } from '../../../src/domain/line-book.ts';
 import type { NamedAsk } from '../../../src/ports/host-shares.ts';
 
 /**
- * What processes have told one another about a host:
+ * What processes have shared with one another about a host:
  *
  *   pace     once one of them has reported a refusal, every answer has a pace, until good answers have raised it for long
  *   outage   once one of them has paused the host because it is away, every answer gives it a single place; the answer to a
  *            good answer that is newer than all failures does not
  *
- * After a call of which nobody knows whether it took effect, both are open until the next report.
+ * After a call that may or may not have taken effect, both are open until the next report.
  */
 export class HostHealthOracle {
   readonly #fail: (message: string) => void;
@@ -44,7 +44,7 @@ export class HostHealthOracle {
     }
   }
 
-  /** Some of what was told may be lost, or not. */
+  /** Some of what was reported may be lost, or not. */
   unsure(): void {
     this.#goodSinceRefusal = null;
     this.#isAway = null;

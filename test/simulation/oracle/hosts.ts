@@ -33,7 +33,7 @@ export class HostOracle {
   readonly #inside = new Map<SimProcess, number>();
   readonly #waiting = new Map<SimProcess, number>();
   readonly #disturbedAt = new Map<SimProcess, number>();
-  /** Time during which somebody waited and nobody was inside, since the last one entered. */
+  /** Time during which a caller waited and none was inside, since the last one entered. */
   #idleMs = 0;
   #lookedAt = 0;
 
@@ -92,7 +92,7 @@ export class HostOracle {
     this.#health.unsure();
   }
 
-  /** It got its answer late or never, and goes on with a part of what it had (`SharedLine`). */
+  /** The process got its answer late or never, and goes on with a part of what it had (`SharedLine`). */
   disturbed(process: SimProcess): void {
     this.#disturbedAt.set(process, this.#now());
   }
@@ -135,7 +135,7 @@ export class HostOracle {
     const { places } = share;
     const limit = this.#inForce(share).maxConcurrent;
     const now = this.#wallTime();
-    // What a reservation that was long on its way gives is over before it is given.
+    // The lease of a reservation that was long on its way is over before it is granted.
     if (limit === null || places === null || places === 0 || until <= now) return;
     let others = 0;
     for (const [name, reserved] of this.#reserved) {
@@ -146,7 +146,7 @@ export class HostOracle {
   }
 
   #judgeRefusal(process: SimProcess, { demands }: NamedAsk, { places }: LineShare, now: number): void {
-    // A job that is named with no place has used the host a moment ago.
+    // A job that is named without a place used the host a moment ago.
     if (places !== 0 || demands.every(({ places: wanted }) => wanted === 0)) return;
     // Leases are kept for a quarter longer, should clocks differ.
     const since = now - this.#host.leaseMs / 4 - ROUNDED_MS;
@@ -200,7 +200,7 @@ const KEPT_MS = 60_000;
 /** As long as a process whose reservations fail goes on with half of what it had, and the lease after. */
 const CALM_AFTER_MS = 35_000;
 
-/** Several times what it takes until the leases of the dead have ended, and those who wait have asked again. */
+/** Several times what it takes until the leases of dead processes have ended, and waiting ones have asked again. */
 const PATIENCE_MS = 20_000;
 
 function add(counts: Map<SimProcess, number>, process: SimProcess, by: number): void {

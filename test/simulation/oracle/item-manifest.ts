@@ -9,13 +9,13 @@ export async function wrongItemManifest(store: ResultStore, { record, items }: S
   for (const { itemId, status, attempts, artifacts } of items) {
     const last = attempts.at(-1);
     if ((status !== 'success' && status !== 'failed') || last === undefined) continue;
-    // Nothing to find, and nobody asked for it.
+    // There is nothing to find, and it was not requested.
     if (status === 'success' && artifacts.length === 0) continue;
     const key = `${jobPrefix(record.jobId, sha256)}manifests/items/${itemId}.json`;
     const body = await store.get(key);
     if (body === null) return `${key} is not there`;
     const told = JSON.parse(new TextDecoder().decode(body));
-    // What a re-extraction read of the same page may stand for the item's own data.
+    // What a re-extraction read from the same page may replace the item's own data.
     const { data } = told.storage_keys;
     const isReplaced = record.replacedBy !== undefined && `${data}`.startsWith(`${record.replacedBy}/`);
     const own = Object.fromEntries(artifacts.map((artifact) => [artifact.kind, artifact.key]));

@@ -16,7 +16,7 @@ export class JobOracle {
   /** Jobs whose index was recorded just now, and must be read. */
   readonly newManifests = new Set<string>();
 
-  /** Told of every job that went away. */
+  /** Called for every job that went away. */
   readonly onGone: (jobId: string) => void;
 
   constructor(model: Model, fail: (message: string) => void, onGone: (jobId: string) => void) {
@@ -45,7 +45,7 @@ export class JobOracle {
     }
   }
 
-  /** Only a job that its user has asked to delete, for good, and no other of that id. */
+  /** May concern only a job that its user has asked to delete, for good, and no other of that id. */
   #wentAway({ jobId, incarnation, answer }: Extract<JobCall, { method: 'removeJob' }>): void {
     const job = this.#model.jobs.get(jobId);
     const isDue = job?.incarnation === incarnation && job.removing === true;
@@ -84,7 +84,7 @@ export class JobOracle {
       wait === undefined ? null : { until: wait.until, ms: wait.until - wait.at, from: wait.held?.from ?? wait.at };
     job.held = record.held;
     job.circuit = record.circuit.state;
-    // Of what stops a job, the oracle knows the type alone.
+    // The oracle knows only the type of what stops a job.
     job.tally = { ...record.tally, stopper: record.tally.stopper?.split(':')[0] ?? null };
     job.used = usedBy(record);
     job.finds = findsOf(record);
@@ -281,7 +281,7 @@ export class JobOracle {
     job.tally = NO_TALLY;
   }
 
-  /** All but the item that a worker is at. */
+  /** All but the item that a worker is working on. */
   #cancel(job: ModelJob): void {
     if (job.isFoggy) return;
     const kept = new Set<unknown>();
@@ -318,7 +318,7 @@ function isUnderWay(status: JobStatus): boolean {
   return status === 'in_progress' || status === 'paused';
 }
 
-/** What lies more than twice as far ahead was set by a clock that has been set back. */
+/** A time more than twice as far ahead was set by a clock that has been set back. */
 const LONGEST_OPEN_MS = 60_000;
 
 const FROM: Readonly<Record<JobEvent['kind'], readonly JobStatus[]>> = {
@@ -364,7 +364,7 @@ function statusAfter(job: ModelJob, event: JobEvent, from: JobStatus): JobStatus
     case 'send-control':
       return 'in_progress';
     case 'control':
-      // What it was paused for is told by the end: no item may be left that was wrongly said not to exist.
+      // The end shows what it was paused for: no item may be left that was wrongly reported as not existing.
       return from === 'in_progress' && job.status === 'paused' ? 'paused' : from;
     case 'pause':
     case 'exhaust':

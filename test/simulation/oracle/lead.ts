@@ -4,7 +4,7 @@ import type { SimProcess } from '../sim-process.ts';
 export class LeadOracle {
   readonly #knownUntil = new Map<string, number>();
   readonly #fail: (message: string) => void;
-  /** Unknown after a crash of the one who keeps it, until somebody leads again. */
+  /** Unknown after a crash of the process that keeps it, until a controller leads again. */
   #leader: { readonly holder: string; readonly until: number } | 'unknown' | null = null;
 
   constructor(fail: (message: string) => void) {
@@ -30,7 +30,7 @@ export class LeadOracle {
     this.#leader = 'unknown';
   }
 
-  /** A controller heard whether it leads; by its own clock it may rely on that until then. */
+  /** A controller learned whether it leads; by its own clock it may rely on that until then. */
   heard(process: SimProcess, leads: boolean, until: number): void {
     if (leads) this.#knownUntil.set(process.name, until);
     else this.#knownUntil.delete(process.name);

@@ -126,7 +126,7 @@ export class LeaseOracle {
     const batch = job?.batches.get(ref.batchId);
     const name = `claim of ${ref.jobId}:${ref.batchId} by ${worker}`;
     if (job === undefined && this.#model.hasCrashed) return;
-    // A control is not held by anybody, and only its report counts.
+    // A control is not held by any worker, and only its report counts.
     if (typeof answer === 'object' && answer.control !== undefined) return;
     if (answer === 'gone') {
       if (batch !== undefined && !job?.isFoggy) this.#fail(`${name}: gone, but it is there`);
@@ -249,7 +249,7 @@ export class LeaseOracle {
       return;
     }
     const { job, batch } = held;
-    // Which of them the cancel has taken away before is not known.
+    // It is not known which of them the cancel has already taken away.
     if (job.isFoggy && job.status === 'cancelled') return;
     for (const settlement of part.items) {
       const item = batch.items?.find(({ seq }) => seq === settlement.seq);
@@ -296,7 +296,7 @@ export class LeaseOracle {
   #released({ token, because, now, usage, answer }: Of<'release'>): void {
     const held = this.#model.leases.get(token);
     if (answer !== (held !== undefined) && !this.#isFoggy()) this.#fail(`release ${token}: ${answer}`);
-    // Whatever the answer is, the worker does not have it any more: an earlier request may have done it before the ledger
+    // In any case the worker does not have it any more: an earlier request may have done it before the ledger
     // went down, and its answer is lost.
     if (held === undefined) return;
     if (answer) held.job.used = addUsed(held.job.used, usage);
@@ -344,7 +344,7 @@ export class LeaseOracle {
   }
 
   #lose(job: ModelJob, batch: ModelBatch, lease: ModelLease, reaper: SimProcess): void {
-    // Of what a former owner of the ledger left, nobody is blamed.
+    // No controller is blamed for what a former owner of the ledger left.
     if (job.isFoggy) return;
     const cause = this.#strikes.causeOf(lease, reaper);
     if (job.status === 'cancelled') return;

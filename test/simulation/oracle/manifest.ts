@@ -82,7 +82,7 @@ async function wrongList(
   return null;
 }
 
-/** Data of the re-extraction in place stand for the item's own. */
+/** Data of the re-extraction in place replace the item's own. */
 function show({ item_id, status, error, artifacts }: Entry, item: ItemRecord, replacedBy: string | null): string {
   const own = item.artifacts.filter(({ kind }) => kind === 'data');
   const isNewer = ({ kind, key }: Listed) => kind === 'data' && replacedBy !== null && key.startsWith(`${replacedBy}/`);

@@ -17,9 +17,9 @@ export interface Model {
   readonly leases: Map<string, { readonly job: ModelJob; readonly batch: ModelBatch; readonly lease: ModelLease }>;
   /** Every token that was ever given out. */
   readonly tokens: Set<string>;
-  /** Keys of artifacts that were lost with a machine: whatever recorded them may be undone. */
+  /** Keys of artifacts that were lost with a machine: what recorded them may be undone. */
   readonly torn: Set<string>;
-  /** Jobs of which somebody has wanted failed items to be reopened: after a crash they may be. */
+  /** Jobs whose failed items a user has asked to reopen: after a crash they may be open. */
   readonly askedToReopen: Set<string>;
   /** Ids of jobs that are gone. */
   readonly usedIds: Set<string>;
@@ -48,7 +48,7 @@ export function newModel(links: LinkedItems): Model {
 export interface ModelJob {
   readonly jobId: string;
   readonly incarnation: string;
-  /** Its id was that of another job before, whose workers may not have heard of its end. */
+  /** Its id was that of another job before, whose workers may not know yet that it has ended. */
   readonly isSecondLife: boolean;
   readonly batching: Batching | null;
   readonly isExtraction: boolean;
@@ -66,11 +66,11 @@ export interface ModelJob {
   hasManifest: boolean;
   replacedBy: string | null;
   replacedRound: number;
-  /** What somebody wanted to be recovered, by the place of the item; the last word counts. */
+  /** What was requested to be recovered, by the place of the item; the last request counts. */
   readonly recoveries: Map<number, RecoveredItem>;
   /** Items that were recovered, and have not been seen yet. */
   mayRecover: number;
-  /** Paused by the user, and so nobody else's to go on with. */
+  /** Paused by the user, so that only the user may resume it. */
   pausedByUser: boolean;
   /** A host keeps it waiting, for so long: nothing goes out before, or nothing that came back since `from`. */
   waiting: { readonly until: number; readonly ms: number; readonly from: number } | null;
@@ -87,7 +87,7 @@ export interface ModelJob {
   /** … and how many were, at that look. */
   risked: number;
   /**
-   * After a crash nobody knows which of the unanswered calls had an effect. What was promised is still checked; the
+   * After a crash it is unknown which of the unanswered calls had an effect. What was promised is still checked; the
    * rest is believed until nothing is in flight any more.
    */
   isFoggy: boolean;
@@ -95,7 +95,7 @@ export interface ModelJob {
   isFinishing: boolean;
 }
 
-/** What a job has used, as far as it was told. */
+/** What a job has used, as far as it was reported. */
 export interface ModelUsage {
   readonly requests: number;
   readonly bytes: number;

@@ -30,7 +30,7 @@ export interface OracleParts {
 }
 
 /**
- * Knows what must be true, and says when it is not. It is told of every call that had an effect, keeps a model of what
+ * Knows what must be true, and says when it is not. It learns of every call that had an effect, keeps a model of what
  * the ledger must hold because of it, and after every step reads the ledger and compares. It shares no code with the
  * engine but the types and the closed lists.
  */
@@ -63,7 +63,7 @@ export class Oracle {
     this.#bytes = new ByteOracle(() => parts.backend().store, fail);
   }
 
-  /** The first violation is the one that tells. */
+  /** The first violation is the one that matters. */
   fail(message: string): void {
     this.violation ??= message;
   }
@@ -80,32 +80,32 @@ export class Oracle {
     return this.#line.enter(run, note, () => this.#lookAgain());
   }
 
-  /** Somebody has asked for it to be removed. */
+  /** A user has asked for it to be removed. */
   mayBeGone(jobId: string, incarnation: string): void {
     this.#mayBeGone.add(`${jobId}#${incarnation}`);
   }
 
-  /** A job was made under the id of one that is gone. */
+  /** A job was created under the id of one that is gone. */
   get hasUsedIdsAgain(): boolean {
     return [...this.#model.jobs.values()].some(({ isSecondLife }) => isSecondLife);
   }
 
-  /** Somebody has asked for failed items to be reopened. */
+  /** A user has asked for failed items to be reopened. */
   mayBeReopened(jobId: string): void {
     this.#model.askedToReopen.add(jobId);
   }
 
-  /** Somebody is about to send items, which may be known with other inputs. */
+  /** A user is about to send items, which may be known with other inputs. */
   mayBeCorrected(jobId: string, items: readonly NewItem[]): void {
     askedToCorrect(this.#model, jobId, items);
   }
 
-  /** Somebody is about to make successes of failed items. */
+  /** Failed items are about to be turned into successes. */
   mayBeRecovered(jobId: string, items: readonly RecoveredItem[]): void {
     askedToRecover(this.#model, jobId, items);
   }
 
-  /** Somebody begins to make this job, bit by bit: until its last bit is sent, nothing of it may be seen. */
+  /** A user begins to create this job, part by part: until its last part is sent, nothing of it may be visible. */
   unborn(jobId: string): void {
     this.#unborn.add(jobId);
   }
@@ -276,7 +276,7 @@ export class Oracle {
     }
   }
 
-  /** Bytes, record, acknowledgement: whoever acknowledges first loses the batch if it dies. */
+  /** Bytes, record, acknowledgement, in this order: a worker that acknowledges first loses the batch if it dies. */
   #judgeAck(process: SimProcess, receipts: readonly string[]): void {
     for (const receipt of receipts) {
       const ref = this.#receipts.get(receipt);
@@ -292,7 +292,7 @@ export class Oracle {
     const snapshot = await readJob(this.#parts.backend().ledger, jobId);
     if (snapshot !== null && this.#unborn.has(jobId)) this.fail(`${jobId} is there before it is whole`);
     const former = this.#model.jobs.get(jobId);
-    // After a crash: a removal that nobody answered may have taken place, and the next job may have been made.
+    // After a crash, an unanswered removal may have taken place, and the next job may have been created.
     const mayBeGone = former?.isFoggy && this.#mayBeGone.has(`${jobId}#${former.incarnation}`);
     if (mayBeGone && snapshot?.record.incarnation !== former.incarnation) this.#jobs.removed(jobId);
     if (snapshot !== null && this.#model.hasCrashed) this.#jobs.found(snapshot.record);
@@ -323,7 +323,7 @@ export class Oracle {
     if (wrong !== null) this.fail(`manifest of ${jobId}: ${wrong}`);
   }
 
-  /** Nobody knows what became of a call: what can be seen is believed for a while. */
+  /** It is unknown what became of a call: what can be seen is believed for a while. */
   #lookAgain(): void {
     this.#model.hasCrashed = true;
     for (const job of this.#model.jobs.values()) {
@@ -344,7 +344,7 @@ export class Oracle {
   }
 }
 
-/** The job whose index lies under this key; null for any other key. */
+/** The job whose index is stored under this key; null for any other key. */
 function jobOfIndex(key: string): string | null {
   const end = key.indexOf('/');
   const isIndex = key.startsWith('manifests/', end + 1) || key.startsWith('job_metadata', end + 1);

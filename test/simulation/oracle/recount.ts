@@ -62,7 +62,7 @@ function wrongItems(job: ModelJob, items: readonly ItemRecord[], model: Model): 
   return null;
 }
 
-/** By its type: two groups of one type are not told apart here. What the ledger itself failed has no settlement. */
+/** The group by its type: two of one type are not distinguished. What the ledger itself failed has no settlement. */
 function mayBeAmong({ reopenedGroups }: ModelJob, { settlement }: ModelItem): boolean {
   if (reopenedGroups === null || settlement?.outcome.kind !== 'failed') return true;
   const { type } = settlement.outcome.failure;
@@ -102,7 +102,7 @@ function wrongOpen(item: ModelItem, { artifacts }: ItemRecord): string | null {
   return item.deliveries === 0 && artifacts.length > 0 ? 'has artifacts, and was never delivered' : null;
 }
 
-/** Once final, nothing of it changes any more. */
+/** After an item is final, nothing of it changes any more. */
 function wrongFinal(item: ModelItem, actual: ItemRecord): string | null {
   const { seen } = item;
   // The memory ledger hands out the same arrays as long as nothing changed: no need to look into them.
@@ -145,8 +145,7 @@ function keptBy(settlement: Settlement | null): readonly StoredArtifact[] {
 }
 
 /**
- * After a crash, an item whose bytes are gone has not ended, and a retry or a recovery that nobody answered may have taken
- * place.
+ * After a crash, an item whose bytes are gone has not ended, and an unanswered retry or recovery may have taken place.
  */
 function undoUnseen(job: ModelJob, items: readonly ItemRecord[], { torn, askedToReopen }: Model): void {
   for (const { seq, status } of items) {
@@ -230,7 +229,7 @@ function wrongState(job: ModelJob, record: JobRecord): string | null {
   const finds = wrongFinds(job, record);
   if (finds !== null) return finds;
   if (record.manifest !== null && !job.hasManifest) return 'has a manifest that nobody recorded';
-  // Results that were replaced are indexed anew, while the old index is still there to be read.
+  // Results that were replaced are indexed again, while the old index can still be read.
   if (record.status === 'completed' && record.manifest === null && record.replacedBy === undefined) {
     return 'reads as completed, and has no manifest';
   }
@@ -240,7 +239,7 @@ function wrongState(job: ModelJob, record: JobRecord): string | null {
   if (record.circuit.state !== job.circuit) return `its circuit is ${record.circuit.state}, and must be ${job.circuit}`;
   if (record.fenced !== job.fenced) return `${record.fenced} writes were fenced by the record, ${job.fenced} in fact`;
   if (job.hasManifest && record.manifest === null) return 'its manifest is gone';
-  // Of what stops a job, the oracle knows the type alone, unless it had to believe the record after a crash.
+  // The oracle knows only the type of what stops a job, unless it had to believe the record after a crash.
   const typed = (tally: Tally) => ({ ...tally, stopper: tally.stopper?.split(':')[0] ?? null });
   const [tally, expected] = [typed(record.tally), typed(job.tally)];
   for (const field of ['finished', 'failed', 'streak', 'missed', 'dry', 'stopper'] as const) {

@@ -5,7 +5,7 @@ import type { SeenCall } from './seen-call.ts';
 
 type RecoverCall = Extract<SeenCall, { method: 'recover' }>;
 
-/** Somebody is about to say that these can be read. Whether it took effect, nobody may ever tell. */
+/** A call is about to report these as readable. It may never be known whether it took effect. */
 export function askedToRecover(model: Model, jobId: string, items: readonly RecoveredItem[]): void {
   for (const item of items) model.jobs.get(jobId)?.recoveries.set(item.seq, item);
 }

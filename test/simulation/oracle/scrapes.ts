@@ -2,7 +2,7 @@ import type { SimProcess } from '../sim-process.ts';
 import type { Model, ModelItem, ModelJob, ModelLease } from './model.ts';
 import type { StrikeOracle } from './strikes.ts';
 
-/** What a scraper is told to begin with. */
+/** What a scraper is given to begin with. */
 export interface Scrape {
   readonly jobId: string;
   readonly itemId: string;
@@ -35,7 +35,7 @@ export class ScrapeOracle {
       }
     }
     const lease = leaseOf(job, item);
-    // One that had it before may still be at it, and not have heard that its lease is lost.
+    // A worker that had it before may still be working on it, not knowing that its lease is lost.
     const isSuspect = lease?.worker === process.name && lease.suspect && item.takers.get(process.name) === 1;
     if (isSuspect && lease.begun !== item.seq) this.#fail(`${name} is suspect, and was begun without a mark`);
     this.#runsAlone(process, { signal, isAlone: isSuspect && lease.alone }, name);
@@ -45,16 +45,16 @@ export class ScrapeOracle {
     const job = this.#model.jobs.get(jobId);
     const item = itemOf(job, itemId);
     if (job === undefined || item === undefined) return;
-    // Whoever has lost its lease was blamed for that already.
+    // A worker that has lost its lease was blamed for that already.
     this.#strikes.kills(process, item, leaseOf(job, item)?.worker === process.name);
   }
 
-  /** A worker that was told to stop, and has: it must have given back or finished all that it had. */
+  /** A worker was asked to stop, and has stopped: it must have given back or finished all that it had. */
   drained(process: SimProcess): void {
     for (const { job, lease, batch } of this.#model.leases.values()) {
       // The cancel took items out of batches, and after a crash of the machine it is not known which: the batch may be over.
       if (job.isFoggy && job.status === 'cancelled') continue;
-      // A suspect batch that was not begun may be left: it runs out, and nobody is charged.
+      // A suspect batch that was not begun may be left: it runs out, and no item is charged.
       const isFree = lease.suspect && !batch.items?.some(({ seq }) => seq === lease.begun);
       if (lease.worker === process.name && process.wrongedAt < lease.askedAt && !isFree) {
         this.#fail(`${process.name} was drained, and still has the lease ${lease.token}`);

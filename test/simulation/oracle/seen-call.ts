@@ -17,7 +17,7 @@ import type {
 import type { ReleaseCause } from '../../../src/ports/return-cause.ts';
 import type { BatchRef } from '../../../src/ports/work-queue.ts';
 
-/** A call that had its effect, with its answer: what the oracle is told, in the order in which it happened. */
+/** A call that had its effect, with its answer, as it is reported to the oracle, in the order in which it happened. */
 export type SeenCall =
   | {
       readonly method: 'createJob';

@@ -26,7 +26,7 @@ export class StrikeOracle {
     this.#processes.set(worker, process);
   }
 
-  /** An item kills its worker. */
+  /** Called when an item kills its worker. */
   kills(process: SimProcess, item: ModelItem, isHeld: boolean): void {
     this.#killers.set(process.name, nameOf(item));
     if (isHeld) item.kills += 1;

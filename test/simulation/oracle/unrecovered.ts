@@ -1,7 +1,7 @@
 import type { Snapshot } from './recount.ts';
 import { htmlOf } from './recoveries.ts';
 
-/** At the end: whatever the re-extraction in place could read is no failure any more. */
+/** At the end: an item that the re-extraction in place could read is not a failure any more. */
 export function unrecovered({ record, items }: Snapshot, extraction: Snapshot | null): string | null {
   if (extraction === null || extraction.record.extracts !== record.jobId) return null;
   if (extraction.record.round !== (record.replacedRound ?? 1)) return null;

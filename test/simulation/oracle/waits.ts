@@ -10,7 +10,7 @@ export function goesOnMeanwhile({ batching, policy }: ModelJob): boolean {
   return batching !== null && policy.controls.items.length === 0;
 }
 
-/** Of two waits the later one counts; one that is over counts no more. */
+/** The later one of two waits counts; one that is over no longer counts. */
 export function beginWait(job: ModelJob, batch: ModelBatch, until: number, now: number): void {
   if (job.batching !== null) for (const item of batch.items ?? []) item.hold = { at: now, until };
   const before = isWaiting(job, now) ? job.waiting : null;
@@ -19,8 +19,8 @@ export function beginWait(job: ModelJob, batch: ModelBatch, until: number, now: 
 }
 
 /**
- * Work goes out: answers from when on holds of items are in force. What was over once binds no caller whose clock is behind,
- * or was set back since.
+ * Work goes out: answers from when on holds of items are in force. A hold that was over once no longer binds a caller
+ * whose clock is slow or was set back since.
  */
 export function holdsAtDispatch(job: ModelJob, now: number): number | null {
   const from = isWaiting(job, now) ? (job.waiting?.from ?? null) : null;

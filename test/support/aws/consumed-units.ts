@@ -1,4 +1,4 @@
-/** Of DynamoDB: a write unit is a kilobyte of an item, a read unit four of them, read consistently. */
+/** In DynamoDB, a write unit is a kilobyte of an item, and a read unit is four of them, read consistently. */
 export interface Units {
   readonly write: number;
   readonly read: number;
@@ -56,7 +56,7 @@ interface Refusal {
 }
 
 /**
- * An upper estimate: by the larger of the item that was to be put and the one that stands there, as far as the error
+ * An upper estimate: by the larger of the item that was to be put and the one that is stored, as far as the error
  * shows it, and a cancelled transaction as if it had been carried out. What was throttled costs nothing.
  */
 function refusedUnits(operation: string, request: Request, refusal: Refusal): Units {

@@ -32,7 +32,7 @@ import { startFleet } from './fleet.ts';
 import { awsNames } from './names.ts';
 import { type MeterProxy, type Reading, startMeterProxy, Tally } from './request-meter.ts';
 
-/** What an item may cost at the most (docs/aws.md), in a job of a hundred thousand. */
+/** What an item may cost at most (docs/aws.md), in a job of a hundred thousand. */
 export const BUDGET = { writeUnits: 0.5, sqsRequests: 0.05, s3Puts: 3 } as const;
 
 export interface CostRun {
@@ -52,9 +52,9 @@ const SCRAPERS = fileURLToPath(new URL('./scrapers', import.meta.url));
 export interface CostReport {
   readonly job: JobRecord;
   readonly seconds: number;
-  /** Of the whole job: import, work, manifest. */
+  /** Requests of the whole job: import, work, manifest. */
   readonly whole: Reading;
-  /** Of reading its status once: `GET /jobs/{id}/status`. */
+  /** Requests for reading its status once: `GET /jobs/{id}/status`. */
   readonly statusRead: Reading;
 }
 
@@ -107,7 +107,7 @@ export async function runCounted({
     const job = await finished;
     const whole = dynamo.read();
     const seconds = (performance.now() - begunAt) / 1000;
-    // Alone, so that nobody else's requests are counted.
+    // The status is read after the fleet has stopped, so that no other requests are counted.
     await fleet.stop();
     return { job, seconds, whole, statusRead: await readStatus({ ...names, queueUrls }, metered, dynamo) };
   } finally {
@@ -116,7 +116,7 @@ export async function runCounted({
     await emulators.stop();
   }
 
-  /** By an API with nothing else behind it, so that nobody else's requests are counted. */
+  /** Read through an API with nothing else behind it, so that no other requests are counted. */
   async function readStatus(settings: typeof names, through: typeof metered, counter: MeterProxy): Promise<Reading> {
     const quiet = openAwsClients({ ...emulators.overrides, endpoints: through });
     const reader = openDynamoLedger({ ...quiet, ...settings, clock, listen: false });

@@ -7,8 +7,8 @@ import { spawnTied } from '../spawn-tied.ts';
 import { addS3Rules } from './s3-rules.ts';
 
 /**
- * DynamoDB, SQS and S3 on this machine, spoken to over HTTP by the real SDK. One that does not start is an error: there
- * is no suite without them.
+ * DynamoDB, SQS and S3 on this machine, spoken to over HTTP by the real SDK. One that does not start is an error:
+ * the suite cannot run without it.
  */
 export interface Emulators {
   readonly overrides: ClientOverrides & { readonly endpoints: Required<NonNullable<ClientOverrides['endpoints']>> };
@@ -19,9 +19,9 @@ export interface Emulators {
 const NOBODY = { region: 'us-east-1', credentials: { accessKeyId: 'test', secretAccessKey: 'test' } };
 
 /**
- * Emulators that run already, named as the SDK names them: those of the whole run (`global-setup.ts`), or somebody
- * else's on machines that ours do not run on. All three, or none. Read when this file is loaded: tests set the same
- * names for the processes that they start.
+ * Emulators that run already, named as the SDK names them: those of the whole run (`global-setup.ts`), or others on
+ * machines that ours do not run on. Either all three are named, or none. They are read when this file is loaded,
+ * because tests set the same names for the processes that they start.
  */
 const GIVEN = givenEndpoints(process.env);
 
@@ -47,7 +47,7 @@ function givenEndpoints(environment: NodeJS.ProcessEnv): Emulators['overrides'][
   return dynamo !== undefined && sqs !== undefined && s3 !== undefined ? { dynamo, sqs, s3 } : null;
 }
 
-/** In memory, in a process of its own. */
+/** Runs in memory, in a process of its own. */
 export async function startDynamo(): Promise<{ readonly url: string; stop(): Promise<void> }> {
   if (GIVEN !== null) return { url: GIVEN.dynamo, stop: async () => {} };
   const binary = dynamoBinary();
@@ -76,7 +76,7 @@ function dynamoBinary(): string {
   }
 }
 
-/** It listens when it says so: that something answers at the port may be somebody else's doing. */
+/** It listens when it says so: an answer at the port may come from another program. */
 async function tryDynamo(binary: string, port: number) {
   const child = spawnTied(binary, ['--host', '127.0.0.1', '--port', String(port)], { stdout: 'ignore' });
   const ended = once(child, 'exit');
@@ -102,7 +102,7 @@ export async function startS3(): Promise<{ readonly url: string; stop(): Promise
   return GIVEN === null ? startSqsAndS3() : { url: GIVEN.s3, stop: async () => {} };
 }
 
-/** In this process. Without the rules of S3 it is one of those servers that only look like it. */
+/** Runs in this process. Without the rules of S3 it would be one of those servers that only look like S3. */
 export async function startSqsAndS3({
   hasS3Rules = true,
 } = {}): Promise<{ readonly url: string; stop(): Promise<void> }> {

@@ -2,14 +2,14 @@ import type { Chance } from './fault-chance.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** A batch of which a part is sent on. `complete` adds what was held back to the server's answer. */
+/** A batch of which only a part is sent on. `complete` adds what was held back to the server's answer. */
 export interface SplitBatch {
   /** Null when nothing is left to send. */
   readonly sent: Fields | null;
   complete(answer: Fields): Fields;
 }
 
-/** Null when the operation is no batch, or one that cannot be split. */
+/** Null when the operation is not a batch, or is one that cannot be split. */
 export function splitBatch(operation: string, request: Fields, chance: Chance): SplitBatch | null {
   switch (operation) {
     case 'BatchWriteItem':
@@ -53,7 +53,7 @@ function splitReads(request: Fields, chance: Chance): SplitBatch | null {
   );
 }
 
-/** At least one entry on either side: DynamoDB answers a batch of which nothing was processed with an error. */
+/** Leaves at least one entry on either side: DynamoDB answers with an error if nothing of a batch was processed. */
 function split(byTable: Writes, chance: Chance): { readonly sent: Writes; readonly held: Writes } | null {
   const entries = Object.entries(byTable).flatMap(([table, all]) => all.map((entry) => ({ table, entry })));
   if (entries.length < 2) return null;

@@ -6,11 +6,11 @@ export interface Message {
   readonly MessageId: string;
 }
 
-/** Seconds by which a message comes late; on top of those that it was sent with. */
+/** Seconds by which a message comes late, in addition to the delay that it was sent with. */
 const LATE_SECONDS = [1, 2] as const;
 const MAX_DELAY_SECONDS = 900;
 
-/** Of a batch, some entries and at least one. */
+/** Draws some entries of a batch, and at least one. */
 export function delayed(operation: string, request: Fields, chance: Chance): Fields {
   const late = (message: Fields): Fields => {
     const asked = typeof message['DelaySeconds'] === 'number' ? message['DelaySeconds'] : 0;
@@ -26,7 +26,7 @@ export function reordered(request: Fields, chance: Chance): Fields {
   return { ...request, Entries: chance.shuffled(entriesOf(request)) };
 }
 
-/** What is to be sent once more. Of a batch, some entries and at least one. */
+/** What is to be sent once more: for a batch, some entries and at least one. */
 export function repeated(operation: string, request: Fields, chance: Chance): Fields {
   if (operation === 'SendMessage') return request;
   const entries = entriesOf(request);

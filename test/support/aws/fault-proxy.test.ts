@@ -36,7 +36,7 @@ import { startRelay } from './relay.ts';
 const TableName = 'faults';
 const Bucket = 'faults';
 let emulators: Emulators;
-/** Past the proxy. */
+/** Clients that bypass the proxy. */
 let direct: AwsClients;
 
 before(async () => {
@@ -144,7 +144,7 @@ test('without faults everything passes unchanged', async () => {
   });
 });
 
-test('the same seed gives the same faults to the same requests, another seed others', async () => {
+test('the same seed gives the same requests the same faults, and another seed gives others', async () => {
   const rates = { drop: 0.2, refuse: 0.3, loseReply: 0.2 };
   async function fates(seed: number): Promise<string> {
     const seen: string[] = [];
@@ -201,7 +201,7 @@ test('a cancelled transaction gives a reason for each of its actions', async () 
   });
 });
 
-test('a lost reply is of a request that was applied', async () => {
+test('a lost reply belongs to a request that was applied', async () => {
   await through('dynamo', { loseReply: 1 }, async ({ clients, proxy }) => {
     const names = new Set<string>();
     for (let turn = 0; turn < 12; turn += 1)
@@ -226,7 +226,7 @@ test('the retries of the SDK get through, and a token keeps a transaction from b
   await through('dynamo', { drop: 0.1, loseReply: 0.3, slow: 0.2 }, retried, { attempts: 8 });
 });
 
-test('of a batch of writes or reads a part comes back, and both parts together are the whole', async () => {
+test('a part of a batch of writes or reads comes back, and both parts together are the whole', async () => {
   await through('dynamo', { partial: 1 }, async ({ clients, proxy }) => {
     const all = Array.from({ length: 25 }, (_, sk) => key('batch', sk));
     let writes = all.map((Item) => ({ PutRequest: { Item } }));
@@ -308,7 +308,7 @@ test('a message is sent twice, and one that was deleted is received once more', 
   });
 });
 
-test('messages are sent late and in another order, and handed out in another one again', async (t) => {
+test('messages are sent late and in another order, and handed out in yet another one', async (t) => {
   const QueueUrl = await queue('late');
   const sent: { readonly DelaySeconds?: number; readonly Entries?: readonly { readonly Id: string }[] }[] = [];
   const recorder = await startRelay(emulators.overrides.endpoints.sqs, (asked, forward) => {
@@ -338,7 +338,7 @@ test('messages are sent late and in another order, and handed out in another one
   await through('sqs', { delay: 1 }, late, { target: recorder.url });
 });
 
-test('S3 slows down, breaks off and conflicts, and what the reply was lost of is stored', async () => {
+test('S3 slows down, breaks off and conflicts, and an object whose reply was lost is stored', async () => {
   await through('s3', { refuse: 1 }, async ({ clients, proxy }) => {
     const put = (Key: string) => new PutObjectCommand({ Bucket, Key, Body: 'text', IfNoneMatch: '*' });
     const names = new Set<string>();

@@ -12,11 +12,11 @@ const FAULTS = ['drop', 'refuse', 'loseReply', 'partial', 'duplicate', 'delay', 
 /**
  * - `drop`: the connection breaks, and the server never hears of the request.
  * - `refuse`: an error of the service; the server never hears of the request.
- * - `loseReply`: the server does what it was asked, and the client is told by a broken connection or a 500.
- * - `partial`: of a batch of DynamoDB or SQS only a part is done, and the answer says which.
- * - `duplicate`: of SQS, a message is sent twice, or received once more after it was deleted.
- * - `delay`: of SQS, a message becomes visible a second or two late.
- * - `reorder`: of SQS, the entries of a batch are sent, or messages handed out, in another order.
+ * - `loseReply`: the server does what it was asked, and the client gets a broken connection or a 500.
+ * - `partial`: only a part of a batch of DynamoDB or SQS is done, and the answer says which.
+ * - `duplicate`: in SQS, a message is sent twice, or received once more after it was deleted.
+ * - `delay`: in SQS, a message becomes visible a second or two late.
+ * - `reorder`: in SQS, the entries of a batch are sent, or messages handed out, in another order.
  * - `slow`: the answer comes some tens of milliseconds late.
  */
 export type Fault = (typeof FAULTS)[number];
@@ -36,7 +36,7 @@ export interface FaultProxyOptions {
 
 export interface FaultProxy {
   readonly url: string;
-  /** `requests`; by fault, as `refuse`; and by fault and operation, as `refuse PutItem`. Only what really happened. */
+  /** `requests`; by fault, as `refuse`; and by fault and operation, as `refuse PutItem`. Counts only what happened. */
   counts(): Readonly<Record<string, number>>;
   /** From the next request on. */
   setFaults(rates: FaultRates): void;
@@ -49,7 +49,7 @@ const SLOW_MS = [3, 40] as const;
 type Fields = Readonly<Record<string, unknown>>;
 type Forward = (asked: Asked) => Promise<Answer>;
 
-/** Stands between the SDK and an emulator, which by itself never fails, throttles, conflicts or doubles anything. */
+/** Sits between the SDK and an emulator, which by itself never fails, throttles, conflicts or doubles anything. */
 export async function startFaultProxy(options: FaultProxyOptions): Promise<FaultProxy> {
   const { service, seed, spare = [] } = options;
   const handedOut = new HandedOut();
@@ -110,11 +110,11 @@ interface Strike {
   readonly chance: Chance;
   readonly mayDuplicate: boolean;
   hits(fault: Fault): boolean;
-  /** It happened. */
+  /** Counts the fault as one that happened. */
   tell(fault: Fault): void;
 }
 
-/** Sends the request on, with whatever is done to it and to its answer on the way. */
+/** Sends the request on, with the faults that strike it and its answer on the way. */
 async function distorted(
   service: Service,
   asked: Asked,

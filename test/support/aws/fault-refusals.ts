@@ -14,7 +14,7 @@ export function refusal(service: Service, operation: string, asked: Asked, chanc
   }
 }
 
-/** What a service says when it has lost its way; by itself it tells nothing of whether the request was applied. */
+/** What a service says when it is in trouble; by itself it does not show whether the request was applied. */
 export function internalError(service: Service, asked: Asked): Answer {
   switch (service) {
     case 'dynamo':
@@ -45,7 +45,7 @@ function dynamoRefusal(operation: string, asked: Asked, chance: Chance): Answer 
     case 'PutItem':
     case 'UpdateItem':
     case 'DeleteItem':
-      // A single write that meets somebody else's transaction. The SDK does not try this one again.
+      // A single write that meets another client's transaction. The SDK does not retry this one.
       return chance.pick([...plain, () => dynamoError('TransactionConflictException', ONGOING)])();
     default:
       return chance.pick(plain)();
@@ -54,7 +54,7 @@ function dynamoRefusal(operation: string, asked: Asked, chance: Chance): Answer 
 
 const ONGOING = 'Transaction is ongoing for the item';
 const CONFLICT = { Code: 'TransactionConflict', Message: ONGOING };
-/** A transaction on a table without room is cancelled as well; no ThrottlingException tells of it. */
+/** A transaction on a table without room is cancelled as well; no ThrottlingException reports it. */
 const THROTTLED = {
   Code: 'ThrottlingError',
   Message: 'Throughput exceeds the current capacity for one or more items.',
@@ -103,7 +103,7 @@ function s3Refusal(operation: string, asked: Asked, chance: Chance): Answer {
   if (!isConditional || (operation !== 'PutObject' && operation !== 'CompleteMultipartUpload')) {
     return chance.pick(plain)();
   }
-  // Another conditional write of the same key is under way. It is to be tried again, and the SDK does not do it.
+  // Another conditional write of the same key is under way. It must be tried again, and the SDK does not do so.
   const conflict = 'The conditional request cannot succeed due to a conflicting operation against this resource.';
   return chance.pick([...plain, () => s3Error('ConditionalRequestConflict', conflict, 409, asked)])();
 }

@@ -21,8 +21,8 @@ import { openMemoryRecordings } from '../memory/recordings.ts';
 import { NO_TOOLS } from '../no-tools.ts';
 
 /**
- * Controllers and workers on AWS, all in this process, each with clients of its own: as many as one likes without the
- * start of as many processes.
+ * Controllers and workers on AWS, all in this process, each with clients of its own: any number of them, without
+ * starting as many processes.
  */
 export interface FleetOptions {
   readonly settings: Omit<AwsSettings, 'overrides'>;
@@ -30,13 +30,13 @@ export interface FleetOptions {
   readonly controllers: number;
   readonly workers: number;
   readonly slots: number;
-  /** Unless it is given, production's; and all that depends on it. */
+  /** The default is production's. Everything that depends on it follows. */
   readonly leaseMs?: number;
-  /** Where a test has no time for production's. */
+  /** For a test that has no time for production's pace. */
   readonly pace?: Partial<ControllerSettings>;
   /**
-   * The first worker has one slot, never renews a lease and works alone until `startOthers`: what takes it longer is
-   * somebody else's by then.
+   * The first worker has one slot, never renews a lease and works alone until `startOthers`: what takes it longer
+   * is another worker's by then.
    */
   readonly isFirstLame?: boolean;
   readonly scrapers?: readonly string[];

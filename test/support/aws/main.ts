@@ -1,7 +1,7 @@
 import { startEmulators } from './emulators.ts';
 import { awsEnvironment, awsNames } from './names.ts';
 
-/** Emulators to try Trawl on (docs/aws.md): says what to set, in words of a shell, and runs until it is stopped. */
+/** Emulators to try Trawl on (docs/aws.md): prints what to set, in shell syntax, and runs until it is stopped. */
 const emulators = await startEmulators();
 const { tableName, bucket, queueUrls } = awsNames(emulators, 'trawl');
 const environment = {

@@ -17,7 +17,7 @@ export interface Answer {
   readonly body: Buffer;
 }
 
-/** By lower-case name. */
+/** Keyed by lower-case name. */
 export type Headers = Readonly<Record<string, string | readonly string[]>>;
 
 /** Answers, or breaks the connection off. What it throws breaks the connection off too. */
@@ -29,11 +29,11 @@ export interface Relay {
 }
 
 const MAX_REQUEST_BYTES = 16 * 1024 * 1024;
-/** Of one connection, and made anew by whoever sends on: the body is whole, and its length is known. */
+/** Belong to one connection, and the sender of the next hop sets them again: the body is whole, its length known. */
 const HOP_BY_HOP = new Set(['connection', 'keep-alive', 'transfer-encoding', 'content-length', 'expect', 'date']);
 
 /**
- * An HTTP server that stands before another one and hands every request, whole, to `relaying`. `Host` is passed on as it
+ * An HTTP server in front of another one that hands every request, whole, to `relaying`. `Host` is passed on as it
  * came: an emulator that makes addresses of it names this server, so that its clients come back here.
  */
 export async function startRelay(target: string, relaying: Relaying): Promise<Relay> {
@@ -43,7 +43,7 @@ export async function startRelay(target: string, relaying: Relaying): Promise<Re
   async function forward(asked: Asked, signal: AbortSignal): Promise<Answer> {
     const headers = { ...asked.headers, 'content-length': String(asked.body.length) };
     const sent = request({ agent, hostname, port, method: asked.method, path: asked.path, headers, signal });
-    // Also after the answer has begun, when nobody waits for this any more.
+    // An error may come even after the answer has begun, when the promise is no longer awaited.
     sent.on('error', () => {});
     sent.end(asked.body);
     const [received] = (await once(sent, 'response')) as [IncomingMessage];
@@ -52,7 +52,7 @@ export async function startRelay(target: string, relaying: Relaying): Promise<Re
   }
 
   async function serve(incoming: IncomingMessage, outgoing: ServerResponse): Promise<void> {
-    // Whoever gives up a long poll must not leave one behind that takes messages for nobody.
+    // A client that gives up a long poll must not leave one running that takes messages for no receiver.
     const gone = new AbortController();
     outgoing.on('close', () => outgoing.writableFinished || gone.abort());
     const body = await readAll(incoming);

@@ -174,7 +174,7 @@ test('SQS bills a request for each 64 KB of it, and of what it hands out', async
   assert.deepEqual(received.byOperation, { ReceiveMessage: { requests: 1, units: 3 } });
 });
 
-test('requests to S3 are told apart by what they cost', async () => {
+test('requests to S3 are distinguished by what they cost', async () => {
   const { requests, byOperation } = await metered(async () => {
     for (const Key of ['a', 'deep/b']) await clients.s3.send(new PutObjectCommand({ Bucket, Key, Body: 'text' }));
     await clients.s3.send(new GetObjectCommand({ Bucket, Key: 'deep/b', Range: 'bytes=0-1' }));
@@ -187,7 +187,7 @@ test('requests to S3 are told apart by what they cost', async () => {
   assert.deepEqual(counted, ['DeleteObject 1', 'DeleteObjects 1', 'GetObject 1', 'ListObjectsV2 1', 'PutObject 2']);
 });
 
-test('every try counts, behind faults those that arrived, before them all', async (t) => {
+test('every try counts: after the fault proxy those that arrived, before it all of them', async (t) => {
   const { endpoints, ...nobody } = emulators.overrides;
   const behind = await startMeterProxy({ target: endpoints.dynamo, service: 'dynamo' });
   const faults = { drop: 0.1, refuse: 0.1, loseReply: 0.2 };
@@ -215,7 +215,7 @@ test('every try counts, behind faults those that arrived, before them all', asyn
   assert.equal(ahead.read().units.write, requests - drop - refuse - loseReply, 'a lost reply tells no units');
 });
 
-test('a process of its own is counted by the proxy', async () => {
+test('requests of a separate process are counted by the proxy', async () => {
   const target = `${proxies[0]?.url}/`;
   const code = `const headers = { 'x-amz-target': 'DynamoDB_20120810.GetItem', 'content-type': 'application/x-amz-json-1.0',
       authorization: 'AWS4-HMAC-SHA256 Credential=t/20260101/us-east-1/dynamodb/aws4_request, SignedHeaders=host, Signature=0',

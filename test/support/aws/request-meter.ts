@@ -3,11 +3,11 @@ import { operationOf, type Service } from './aws-operation.ts';
 import { consumes, unitsOf } from './consumed-units.ts';
 import { type Asked, startRelay } from './relay.ts';
 
-/** Every try counts, those of the SDK's retries and those that failed too. */
+/** Every try counts, including the SDK's retries and failed tries. */
 export interface Reading {
-  /** Of DynamoDB; and of SQS, where each 64 KB of a request is billed as one. */
+  /** Units of DynamoDB, and of SQS, where each 64 KB of a request is billed as one. */
   readonly units: { readonly write: number; readonly read: number; readonly sqs: number };
-  /** Of S3 by what they cost: PUT, COPY, POST and LIST; GET and all the others; DELETE and CANCEL, which are free. */
+  /** S3 requests by cost: PUT, COPY, POST and LIST; GET and all the others; DELETE and CANCEL, which are free. */
   readonly requests: {
     readonly dynamo: number;
     readonly sqs: number;
@@ -15,7 +15,7 @@ export interface Reading {
     readonly s3Gets: number;
     readonly s3Deletes: number;
   };
-  /** By the name of the operation, as `TransactWriteItems`. `units` are of whatever its service is billed by. */
+  /** By the name of the operation, such as `TransactWriteItems`. `units` are what its service bills by. */
   readonly byOperation: Readonly<Record<string, { readonly requests: number; readonly units: number }>>;
 }
 
@@ -95,7 +95,7 @@ export interface MeterProxy {
 
 /**
  * Counts what any process sends to the service. Before a fault proxy it sees what the client tries, and nothing of the
- * units of a lost reply; behind one it sees what the service does.
+ * units of a lost reply; after one it sees what the service does.
  */
 export async function startMeterProxy(options: {
   readonly target: string;
@@ -121,7 +121,7 @@ export async function startMeterProxy(options: {
   return { url, read: () => tally.read(), reset: () => tally.reset(), stop };
 }
 
-/** The client is told as well, and does not mind. */
+/** The client gets the units as well, which does no harm. */
 function askingForUnits(asked: Asked): Asked {
   const fields = { ...(fieldsOf(asked.body) as object), ReturnConsumedCapacity: 'TOTAL' };
   return { ...asked, body: Buffer.from(JSON.stringify(fields)) };
@@ -131,7 +131,7 @@ function fieldsOf(body: Buffer): unknown {
   return JSON.parse(body.toString());
 }
 
-/** Counts what these clients send from now on, and nothing of other processes. */
+/** Counts what these clients send from now on, and nothing from other processes. */
 export function meter(clients: AwsClients): Pick<MeterProxy, 'read' | 'reset'> {
   const tally = new Tally();
   for (const service of ['dynamo', 'sqs', 's3'] as const) {
@@ -171,7 +171,7 @@ function watch(stack: Stack, service: Service, tally: Tally): void {
       },
     { step: 'initialize', priority: 'high', name: 'askForUnits' },
   );
-  // Inside of the retries, outside of what reads the answer: sees every try, and the errors as the SDK understands them.
+  // Inside the retries, outside what reads the answer: it sees every try, and the errors as the SDK understands them.
   stack.add(
     (next, { commandName }) =>
       async (call) => {

@@ -7,7 +7,7 @@ import { type Emulators, startEmulators } from './emulators.ts';
 import { awsEnvironment, awsNames } from './names.ts';
 
 /**
- * What is done is told twelve times in a lease, and the cases wait for it. Shorter ones run out on a busy machine, and
+ * Progress is reported twelve times per lease, and the cases wait for it. Shorter leases run out on a busy machine, and
  * then items are tried twice.
  */
 const LEASE_MS = 6000;

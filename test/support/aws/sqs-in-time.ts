@@ -8,14 +8,14 @@ type Stores = NonNullable<BuildAppOptions['stores']>;
 type SqsStore = Stores['sqsStore'];
 
 /**
- * SQS over HTTP, in this process, with time that passes when it is told to. The emulator reads the time from `Date`,
- * which stands still here for the whole process; timers are the real ones, so that HTTP works as ever.
+ * SQS over HTTP, in this process, with time that passes only on request. The emulator reads the time from `Date`,
+ * which is stopped here for the whole process; timers are the real ones, so that HTTP works as usual.
  */
 export interface SqsInTime {
   clients(): AwsClients;
   /** Two queues without messages. With `maxReceives`, what is received more often is moved to a queue of its own. */
   createQueues(options?: { readonly maxReceives?: number }): Promise<Record<Lane, string>>;
-  /** What is hidden no longer is there afterwards, also for those who wait. */
+  /** Messages that are no longer hidden are available afterwards, also to waiting receivers. */
   advance(ms: number): void;
   stop(): Promise<void>;
 }

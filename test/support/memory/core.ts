@@ -4,7 +4,7 @@ import type { Batch, JobEntry } from './entries.ts';
 
 /**
  * What the parts of the memory ledger share. JavaScript runs one `step` to its end before anything else, so each is
- * atomic by itself; subscribers hear of it afterwards.
+ * atomic by itself; subscribers are notified afterwards.
  */
 export class MemoryCore implements Pick<Ledger, 'subscribe'> {
   readonly entries = new Map<string, JobEntry>();
@@ -32,7 +32,7 @@ export class MemoryCore implements Pick<Ledger, 'subscribe'> {
     this.#untold.push(change);
   }
 
-  /** Writes a job's counters and state. Belongs to the same step as the change of the items that it tells of. */
+  /** Writes a job's counters and state. Belongs to the same step as the change of items that it reflects. */
   write(entry: JobEntry, record: JobRecord): void {
     entry.record = record;
   }
@@ -49,7 +49,7 @@ export class MemoryCore implements Pick<Ledger, 'subscribe'> {
   }
 }
 
-/** No call looks at more entries than this, whatever it is that it looks for. */
+/** No call looks at more entries than this, whatever it looks for. */
 const MAX_LOOKED_AT = 1000;
 
 /**

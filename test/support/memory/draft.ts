@@ -36,7 +36,7 @@ export class MemoryJobDraft implements JobDraft {
           this.#places.set(item.itemId, this.#items.length);
           this.#items.push(item);
         } else if (isRepeated && first >= place && !seen.has(first)) {
-          // Appended by the first run of this very call.
+          // It was appended by the first run of this very call.
           seen.add(first);
         } else {
           const differs = !isSameInput(this.#items[first]?.input ?? {}, item.input);
@@ -54,7 +54,7 @@ export class MemoryJobDraft implements JobDraft {
   commit(job: NewJob, now: number): Promise<Exclude<CreateAnswer, { kind: 'duplicates' }>> {
     return this.#shelf.step(() => {
       const present = this.#shelf.find(job.jobId);
-      // Said twice, it is done once.
+      // A repeated commit is done once.
       if (present?.number === this.#number) return { kind: 'created', job: present.record };
       if (present !== undefined) return { kind: 'exists', job: present.record };
       this.#mustBeThere();

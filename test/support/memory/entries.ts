@@ -48,7 +48,7 @@ export interface ItemEntry {
   deliveries: number;
   attempts: readonly AttemptRecord[];
   artifacts: readonly StoredArtifact[];
-  /** Only while it is pending. */
+  /** Set only while it is pending. */
   hold: ItemHold | null;
 }
 
@@ -106,7 +106,7 @@ export function appendItem(job: JobEntry, { itemId, input, source, group, depth 
   job.byId.set(itemId, item);
 }
 
-/** Those of the items whose id the job has, or an earlier one of the list. */
+/** Items whose id the job has already, or an earlier item of the list. */
 export function knownItems(job: JobEntry, items: readonly NewItem[]): RepeatedItem[] {
   const met = new Map<string, { readonly seq: number; readonly input: ItemInput }>();
   const known: RepeatedItem[] = [];

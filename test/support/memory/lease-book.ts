@@ -97,7 +97,7 @@ export class MemoryLeaseBook implements Leases {
     });
   }
 
-  /** Unique per claim; the batch can be read from it, also when it is gone. */
+  /** Unique per claim; the batch can be read from it, even when the batch is gone. */
   protected nextToken(ref: BatchRef): string {
     this.#claimsMade += 1;
     return `${ref.batchId}/${this.#claimsMade}`;

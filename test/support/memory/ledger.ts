@@ -6,7 +6,7 @@ import { MemoryJobBook } from './job-book.ts';
 import { MemoryLeaseBook } from './lease-book.ts';
 import { MemoryReturns } from './returns.ts';
 
-/** What the ledger is made of. A test puts a part of its own in the place of one, to see what a mistake in it does. */
+/** What the ledger is made of. A test replaces one part by its own, to see what a mistake in it does. */
 export interface MemoryParts {
   readonly core: new () => MemoryCore;
   readonly jobs: new (core: MemoryCore) => MemoryJobBook;
@@ -24,7 +24,7 @@ const PARTS: MemoryParts = {
 };
 
 /**
- * The ledger as plain as it can be: the reference that every other adapter is compared with, and the store of most
+ * The ledger in its simplest form: the reference that every other adapter is compared with, and the store of most
  * simulations.
  */
 export type MemoryLedger = Ledger & { readonly core: MemoryCore };

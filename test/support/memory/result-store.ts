@@ -22,7 +22,7 @@ import {
   UNWATCHED,
 } from '../../../src/ports/result-store.ts';
 
-/** Bytes in a map, copied on the way in and out, so that nobody changes them by keeping the array. */
+/** Bytes in a map, copied on the way in and out, so that a caller that keeps the array cannot change them. */
 export class MemoryResultStore implements ResultStore {
   readonly #drafts = heldDrafts(() => createHash('sha256'));
   readonly #kept = new Map<string, { readonly body: Uint8Array; readonly stored: StoredBytes }>();
@@ -33,7 +33,7 @@ export class MemoryResultStore implements ResultStore {
     return stored;
   }
 
-  /** All of them in one step, once their drafts are taken. */
+  /** Puts all of them in one step, when their drafts are taken. */
   async putAll(puts: readonly Put[]): Promise<readonly StoredBytes[]> {
     return endingDrafts(puts, this.#drafts, async () => {
       const bodies: Uint8Array[] = [];
@@ -113,10 +113,10 @@ export class MemoryResultStore implements ResultStore {
   }
 }
 
-/** A few, as a real store removes a page of them, so that callers meet removals that are half done. */
+/** Few, like the page that a real store removes at a time, so that callers meet removals that are half done. */
 const KEYS_PER_STEP = 3;
 
-/** As small as those of a real store, so that nobody gets used to bodies that come in one. */
+/** As small as those of a real store, so that no caller relies on bodies that come in one piece. */
 const PIECE_BYTES = 64 * 1024;
 
 async function* piecesOf(body: Uint8Array): AsyncGenerator<Uint8Array> {

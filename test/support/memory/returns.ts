@@ -85,7 +85,7 @@ export class MemoryReturns implements Returns {
     let usage = NO_USAGE;
     for (const settlement of part.items) {
       const item = batch.job.items[settlement.seq];
-      // Not in the batch any more: recorded by an earlier part, or cancelled. Either way it is final.
+      // It is not in the batch any more: recorded by an earlier part, or cancelled. Either way it is final.
       if (item === undefined || !batch.unsettled.has(item)) continue;
       settled.push(this.settleItem(batch, item, settlement));
       usage = addUsage(usage, settlement.usage);

@@ -6,7 +6,7 @@ import type { BatchRef, Delivery, LaneDepth, ReceiverRoom, WorkQueue } from '../
 
 /**
  * A mailbox per lane, and a bell that wakes those who wait at it: when a message comes, when one is given back, and when
- * the time of a hidden one is over. Whoever is woken looks for himself, and may find that another was faster.
+ * the time of a hidden one is over. A woken receiver checks for itself, and may find that another was faster.
  */
 export class MemoryQueue implements WorkQueue {
   readonly #clock: Clock;
@@ -83,7 +83,7 @@ export function openMemoryQueue(clock: Clock): MemoryQueue {
   return new MemoryQueue(clock);
 }
 
-/** Wakes all who wait. Its alarm is set only while somebody does, so that a queue nobody listens to holds no timer. */
+/** Wakes all waiting receivers. Its alarm is set only while one waits: a queue without receivers holds no timer. */
 class Bell {
   readonly #clock: Clock;
   readonly #nextAt: () => number | null;
