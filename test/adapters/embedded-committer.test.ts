@@ -119,3 +119,16 @@ test('closing waits for what was begun, and nothing is begun after it', async (t
   assert.equal(await stateOf(begun), 'resolved');
   assert.equal(stored('a'), '1');
 });
+
+test('work that is read together sees what was applied, and leaves no transaction behind when it throws', async (t) => {
+  const { committer, set, stored } = openCommitter(t);
+  await committer.applied(() => set('a', '1'));
+  assert.deepEqual(await committer.readTogether(() => [stored('a'), stored('b')]), ['1', null]);
+  const failing = committer.readTogether(() => {
+    stored('a');
+    throw new Error('a bug');
+  });
+  await assert.rejects(failing, /a bug/);
+  await committer.durable(() => set('b', '2'));
+  assert.deepEqual(await committer.readTogether(() => [stored('a'), stored('b')]), ['1', '2']);
+});
