@@ -326,3 +326,14 @@ test('settings of hosts are there after a restart, and after the process was kil
   second.crash();
   assert.deepEqual(await openIn(t, dataDir).hostSettings.list(), [state]);
 });
+
+test('leases of a worker that was just abandoned are overdue for a reaper that looks at once', async (t) => {
+  const { ledger } = openIn(t, dataDirOf(t));
+  const jobId = await givenJob(ledger, { items: 2 });
+  const { length } = await takeOut(ledger, jobId, { worker: 'dead' });
+  const abandoned = ledger.abandon('dead', NOW + 1);
+  // Without waiting for the answer: what is asked later is carried out later.
+  const expired = ledger.expire(dueBy(NOW + 1, NEVER_QUEUED_TOO_LONG), 10);
+  assert.equal(await abandoned, length);
+  assert.deepEqual(await expired, { leases: length, queued: 0 });
+});

@@ -38,6 +38,10 @@ export class Books implements Pick<Ledger, 'subscribe'> {
     return this.#committer.subscribe(listener);
   }
 
+  get hasWaiting(): boolean {
+    return this.#committer.hasWaiting;
+  }
+
   applied<T>(work: () => T): Promise<T> {
     return this.#committer.applied(work);
   }

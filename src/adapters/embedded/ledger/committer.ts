@@ -37,6 +37,11 @@ export class Committer {
     this.#clock = parts.clock;
   }
 
+  /** Whether there are changes that have not been carried out: what is read now does not show them. */
+  get hasWaiting(): boolean {
+    return this.#queue.length > 0;
+  }
+
   applied<T>(work: () => T): Promise<T> {
     return this.#enqueue(work, 'applied');
   }

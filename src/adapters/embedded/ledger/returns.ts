@@ -64,8 +64,9 @@ export class EmbeddedReturns implements Returns {
   }
 
   expire(readTimes: () => DueTimes | null, limit: number): Promise<{ leases: number; queued: number }> {
-    // A third strike ends an item, and a reported end must survive a crash of the machine. Most looks find nothing.
-    const isIdle = this.#overdue(readTimes()).length === 0;
+    // A third strike ends an item, and a reported end must survive a crash of the machine. Most looks find nothing; but a
+    // change that waits, such as a worker's being abandoned, comes first.
+    const isIdle = !this.#books.hasWaiting && this.#overdue(readTimes()).length === 0;
     if (isIdle) return Promise.resolve({ leases: 0, queued: 0 });
     return this.#books.durable(() => {
       const ended = { leases: 0, queued: 0 };
