@@ -50,7 +50,7 @@ class ArmedWatches {
     this.#count += 1;
   }
 
-  /** Returns when `watched` expires, by the clock's `elapsed()`. */
+  /** That moment by the clock's `elapsed()`. */
   dueIn(ms: number): number {
     return this.#clock.elapsed() + ms;
   }
